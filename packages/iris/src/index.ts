@@ -1,1 +1,1 @@
-export {};
+export { MarinError, isMarinError, type MarinErrorOptions } from "./platform.js";
