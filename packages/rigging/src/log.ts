@@ -1,0 +1,104 @@
+/** How much a line matters, least first. */
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+
+/** How much a line matters. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** Named values that go with a line. Secrets print redacted; errors print as their name, code and message. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Where a component sends what people should see. Library code takes one of these and never prints by itself. */
+export interface Logger {
+  /** For someone hunting a problem. */
+  debug(message: string, fields?: LogFields): void;
+  /** For someone watching a run. */
+  info(message: string, fields?: LogFields): void;
+  /** Something is not as it should be, and the run goes on. */
+  warn(message: string, fields?: LogFields): void;
+  /** Something failed. */
+  error(message: string, fields?: LogFields): void;
+  /** A logger that adds `fields` to each of its lines. */
+  with(fields: LogFields): Logger;
+}
+
+/** Settings of {@link createLogger}. */
+export interface LoggerOptions {
+  /** Lines below this level are dropped. Default "info". */
+  readonly level?: LogLevel;
+  /** "text" for people: `09:15:02 info  step done loss=3.1`. "json": one object a line. Default "text". */
+  readonly format?: "text" | "json";
+  /** Takes one finished line, its line end included. Default: standard error, which keeps standard output for results. */
+  readonly write?: (line: string) => void;
+  /** The time of a line. Default: the system's clock. */
+  readonly now?: () => Date;
+}
+
+/**
+ * A logger that writes one line an event. A value that cannot be written (a getter that throws, a loop) is replaced by a
+ * note: logging never throws because of what is logged.
+ */
+export function createLogger(options: LoggerOptions = {}): Logger {
+  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const now = options.now ?? ((): Date => new Date());
+  const threshold = logLevels.indexOf(options.level ?? "info");
+  const render = options.format === "json" ? jsonLine : textLine;
+  return make({});
+
+  function make(inherited: LogFields): Logger {
+    const at =
+      (level: LogLevel) =>
+      (message: string, fields: LogFields = {}): void => {
+        if (logLevels.indexOf(level) < threshold) return;
+        write(`${render(now(), level, message, { ...inherited, ...fields })}\n`);
+      };
+    return {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      with: (fields) => make({ ...inherited, ...fields }),
+    };
+  }
+}
+
+/** A logger that drops everything, for callers that want silence. */
+export const silentLogger: Logger = createLogger({ level: "error", write: () => undefined });
+
+function jsonLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+  const head = { time: time.toISOString(), level, message };
+  const own = Object.entries(fields).filter(([key]) => !Object.hasOwn(head, key));
+  return toJson({ ...head, ...Object.fromEntries(own) });
+}
+
+function textLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+  let line = `${time.toISOString().slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}`;
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    const text = typeof value === "string" ? value : toJson(value);
+    line += ` ${key}=${/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)}`;
+  }
+  return line;
+}
+
+/** Control characters escaped: a message taken from input cannot forge a second line or drive the terminal. */
+function oneLine(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
+}
+
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value, printable) ?? String(value);
+  } catch (error) {
+    return JSON.stringify(`[cannot be written: ${error instanceof Error ? error.message.split("\n", 1)[0] ?? "" : "unknown reason"}]`);
+  }
+}
+
+function printable(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  if (value instanceof Error) {
+    const code = (value as { readonly code?: unknown }).code;
+    return { name: value.name, ...(typeof code === "string" ? { code } : {}), message: value.message };
+  }
+  return value;
+}
