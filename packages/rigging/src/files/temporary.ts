@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+import { readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { livenessOf, ownIdentity } from "../process-identity.js";
+
+// ".<name>.<pid>_<started>_<scope>_<random>.tmp": the owner stands in the name, so that what a killed process left
+// behind is told from what a running one is still writing.
+const pattern = /^\.(.+)\.(\d+)_([A-Za-z0-9.-]*)_([0-9a-f]{12})_[0-9a-f]{12}\.tmp$/;
+
+/** A new path beside `path` that carries this process's identity. Starts with ".", so listings pass over it. */
+export function temporaryPathFor(path: string): string {
+  const { pid, started, scope } = ownIdentity();
+  const random = randomBytes(6).toString("hex");
+  // File names end at 255 bytes on most systems: a long name is cut, the random part keeps it unique.
+  const name = Buffer.from(basename(path)).subarray(0, 120).toString("utf8").replace(/\uFFFD+$/, "");
+  return join(dirname(path), `.${name}.${String(pid)}_${started}_${scope}_${random}.tmp`);
+}
+
+/**
+ * Removes from a directory the temporary files and directories that dead processes left there. Those of running processes,
+ * and of other machines or containers, whose processes cannot be seen from here, stay.
+ *
+ * @returns the names removed, sorted; empty when there is no such directory
+ */
+export async function removeDeadTemporaries(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  });
+  const removed: string[] = [];
+  for (const name of names.sort()) {
+    const [, , pid, started, scope] = pattern.exec(name) ?? [];
+    if (pid === undefined || started === undefined || scope === undefined) continue;
+    if (livenessOf({ pid: Number(pid), started, scope }) !== "dead") continue;
+    await rm(join(directory, name), { recursive: true, force: true });
+    removed.push(name);
+  }
+  return removed;
+}

@@ -1,0 +1,129 @@
+import { MarinError } from "@marin/ducky";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { fileError } from "./files/file-error.js";
+import { temporaryPathFor } from "./files/temporary.js";
+import { livenessOf, ownIdentity, processIdentitySchema } from "./process-identity.js";
+
+/** A directory held by this process until released or until the process ends, however it ends. */
+export interface DirectoryLock extends AsyncDisposable {
+  /** The lock's file, inside the directory. */
+  readonly path: string;
+  /** Gives the directory back. A second call does nothing. */
+  release(): Promise<void>;
+}
+
+/** Name of the file that {@link lockDirectory} keeps in the directory. */
+export const lockFileName = ".lock";
+
+const lockSchema = z.strictObject({
+  id: z.string().describe("unique name of this lock"),
+  owner: processIdentitySchema.describe("the process that holds it"),
+  since: z.string().describe("when it was taken, ISO 8601"),
+});
+
+/** What file systems without hard links answer. */
+const noLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+type LockRecord = z.output<typeof lockSchema>;
+
+/**
+ * Takes a directory for this process alone (it is made when missing). The lock of a process that was killed is taken over
+ * at once: its file names the process by id and start time, so a reused process id is not mistaken for the owner.
+ *
+ * @param directory - the directory to hold
+ * @throws MarinError RIGGING_LOCKED when another running process, or this one, holds it; `data.pid` is the owner.
+ * RIGGING_LOCKED, too, for an owner on another machine or container, whose state cannot be seen from here
+ */
+export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+  const path = join(directory, lockFileName);
+  const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString() };
+  try {
+    await mkdir(directory, { recursive: true });
+    await acquire(path, record, directory);
+  } catch (error) {
+    throw fileError(error, { action: "lock the directory", path: directory });
+  }
+  let released: Promise<void> | undefined;
+  const release = (): Promise<void> => (released ??= releaseLock(path, record));
+  return { path, release, [Symbol.asyncDispose]: release };
+}
+
+async function acquire(path: string, record: LockRecord, directory: string): Promise<void> {
+  while (!(await createExclusively(path, record))) {
+    const found = await readLock(path);
+    if (found === undefined) continue; // Released in between.
+    if (livenessOf(found.owner) !== "dead") throw locked(directory, path, found);
+    await removeDead(path, found.id, directory);
+  }
+}
+
+/**
+ * Removes the dead process's lock `id` at `path`. Of several processes that try, only the one that holds `<path>.<id>` may
+ * remove it, and only while it still is lock `id`: otherwise a slow one could remove the lock that a fast one has just taken.
+ */
+async function removeDead(path: string, id: string, directory: string): Promise<void> {
+  const claim: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString() };
+  const claimPath = `${path}.${id}`;
+  await acquire(claimPath, claim, directory);
+  try {
+    if ((await readLock(path))?.id === id) await rm(path, { force: true });
+  } finally {
+    await rm(claimPath, { force: true });
+  }
+}
+
+/**
+ * Creates the file with its content in one step, so that nobody reads half of it; false when it exists. On a file system
+ * without hard links it takes two steps: who reads between them is told that the lock file is not readable.
+ */
+async function createExclusively(path: string, record: LockRecord): Promise<boolean> {
+  const temporary = temporaryPathFor(path);
+  try {
+    await writeFile(temporary, JSON.stringify(record), { flag: "wx" });
+    await link(temporary, path).catch(async (error: unknown) => {
+      if (!noLinks.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      await writeFile(path, JSON.stringify(record), { flag: "wx" });
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+async function readLock(path: string): Promise<LockRecord | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return lockSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new MarinError("RIGGING_BAD_LOCK", `${path} is not a lock file of this program; if nothing uses the directory, remove it.`, {
+      data: { path },
+      cause,
+    });
+  }
+}
+
+async function releaseLock(path: string, record: LockRecord): Promise<void> {
+  const found = await readLock(path);
+  if (found?.id === record.id) await rm(path, { force: true });
+}
+
+function locked(directory: string, path: string, { owner, since }: LockRecord): MarinError {
+  const foreign = owner.scope !== ownIdentity().scope;
+  const who = owner.pid === process.pid && !foreign ? "this process" : `process ${String(owner.pid)}${foreign ? " on another machine or container" : ""}`;
+  const remedy = foreign ? `if that process is gone, remove ${path}` : "wait for it, stop it, or choose another directory";
+  return new MarinError("RIGGING_LOCKED", `${directory} is in use by ${who} since ${since}: ${remedy}.`, {
+    data: { directory, path, pid: owner.pid, since, elsewhere: foreign },
+  });
+}
