@@ -1,0 +1,176 @@
+import koffi from "koffi";
+import { MarinError } from "@marin/iris";
+import type { DType } from "../types.js";
+import { loadOrtApi } from "./ort-api.js";
+import type { OrtApi, Pointer, RunArguments } from "./ort-api.js";
+import { countHandle } from "./ort-handles.js";
+import type { Binding, BoundTensor, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
+
+/** `ONNXTensorElementDataType` of onnxruntime_c_api.h. */
+const elementTypes: Readonly<Record<DType, number>> = { float32: 1, int32: 6, bool: 9 };
+
+const sequential = 0;
+const optimizeAll = 99;
+
+/**
+ * ONNX Runtime through its C API: tensors are the engine's own memory, and calls run on another thread.
+ *
+ * @throws MarinError `LEVANTER_RUNTIME_UNAVAILABLE`, `LEVANTER_RUNTIME_VERSION`
+ */
+export function koffiRuntime(): Runtime {
+  const api = loadOrtApi();
+  return {
+    kind: "koffi",
+    version: api.version,
+    addressOf: (buffer) => koffi.address(buffer),
+    createSession: (model, options) => OrtSession.create(api, model, options),
+  };
+}
+
+class OrtSession implements RuntimeSession {
+  readonly #api: OrtApi;
+  readonly #session: Pointer;
+  readonly #memoryInfo: Pointer;
+  readonly #bindings = new Set<OrtBinding>();
+  #disposed = false;
+  #released = false;
+
+  private constructor(api: OrtApi, session: Pointer) {
+    this.#api = api;
+    this.#session = session;
+    countHandle("session", 1);
+    this.#memoryInfo = api.createCpuMemoryInfo();
+    countHandle("memoryInfo", 1);
+  }
+
+  static async create(api: OrtApi, model: Uint8Array, options: SessionOptions): Promise<OrtSession> {
+    const native = api.createSessionOptions();
+    countHandle("options", 1);
+    try {
+      api.setExecutionMode(native, sequential);
+      api.setOptimizationLevel(native, optimizeAll);
+      api.disableMemoryPattern(native);
+      api.enableCpuArena(native);
+      api.setIntraOpThreads(native, options.threads);
+      api.setInterOpThreads(native, 1);
+      api.addConfigEntry(native, "session.intra_op.allow_spinning", "0");
+      api.setDeterministicCompute(native, true);
+      if (options.profilePrefix !== undefined) api.enableProfiling(native, options.profilePrefix);
+      return new OrtSession(api, await api.createSession(model, native));
+    } finally {
+      api.releaseSessionOptions(native);
+      countHandle("options", -1);
+    }
+  }
+
+  bind(inputs: BoundTensors, outputs: BoundTensors): Binding {
+    if (this.#disposed) throw disposed("session");
+    const binding = new OrtBinding(this.#api, this.#session, this.#memoryInfo, inputs, outputs, () => {
+      this.#bindings.delete(binding);
+      this.#releaseWhenIdle();
+    });
+    this.#bindings.add(binding);
+    return binding;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const binding of this.#bindings) binding.dispose();
+    this.#releaseWhenIdle();
+  }
+
+  #releaseWhenIdle(): void {
+    if (!this.#disposed || this.#released || this.#bindings.size > 0) return;
+    this.#released = true;
+    this.#api.releaseMemoryInfo(this.#memoryInfo);
+    countHandle("memoryInfo", -1);
+    this.#api.releaseSession(this.#session);
+    countHandle("session", -1);
+  }
+}
+
+/**
+ * One call's tensors. A native tensor does not keep its JavaScript memory alive, so the binding holds every array that a native pointer
+ * points into: the tensors' data, the name strings, and the arrays of pointers.
+ */
+class OrtBinding implements Binding {
+  readonly #api: OrtApi;
+  readonly #session: Pointer;
+  readonly #call: RunArguments;
+  readonly #onReleased: () => void;
+  #held: readonly object[] | undefined;
+  #running = 0;
+  #disposed = false;
+
+  constructor(api: OrtApi, session: Pointer, memoryInfo: Pointer, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
+    this.#api = api;
+    this.#session = session;
+    this.#onReleased = onReleased;
+    const held: object[] = [];
+    const names = (tensors: BoundTensors): BigUint64Array =>
+      BigUint64Array.from(Object.keys(tensors), (name) => {
+        const bytes = Buffer.from(`${name}\0`);
+        held.push(bytes);
+        return koffi.address(bytes);
+      });
+    const made: Pointer[] = [];
+    const values = (tensors: BoundTensors): BigUint64Array =>
+      BigUint64Array.from(Object.entries(tensors), ([name, tensor]) => {
+        requireFit(name, tensor);
+        const value = api.createTensor(memoryInfo, tensor.data, BigInt64Array.from(tensor.shape, BigInt), elementTypes[tensor.dtype]);
+        countHandle("value", 1);
+        made.push(value);
+        held.push(tensor.data);
+        return value;
+      });
+    try {
+      this.#call = { inputNames: names(inputs), inputs: values(inputs), outputNames: names(outputs), outputs: values(outputs) };
+    } catch (error) {
+      for (const value of made) releaseValue(api, value);
+      throw error;
+    }
+    this.#held = held;
+  }
+
+  async run(): Promise<void> {
+    if (this.#disposed) throw disposed("binding");
+    this.#running += 1;
+    try {
+      await this.#api.run(this.#session, this.#call);
+    } finally {
+      this.#running -= 1;
+      this.#releaseWhenIdle();
+    }
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#releaseWhenIdle();
+  }
+
+  #releaseWhenIdle(): void {
+    if (!this.#disposed || this.#running > 0 || this.#held === undefined) return;
+    for (const value of [...this.#call.inputs, ...this.#call.outputs]) releaseValue(this.#api, value);
+    this.#held = undefined;
+    this.#onReleased();
+  }
+}
+
+function releaseValue(api: OrtApi, value: Pointer): void {
+  api.releaseValue(value);
+  countHandle("value", -1);
+}
+
+function requireFit(name: string, tensor: BoundTensor): void {
+  const count = tensor.shape.reduce((product, extent) => product * extent, 1);
+  if (tensor.data.length === count) return;
+  throw new MarinError("LEVANTER_SHAPE", `tensor "${name}" of shape [${tensor.shape.join(", ")}] needs ${count} elements; its memory holds ${tensor.data.length}`, {
+    data: { name, shape: tensor.shape, expected: count, found: tensor.data.length },
+  });
+}
+
+function disposed(what: string): MarinError {
+  return new MarinError("LEVANTER_RELEASED", `the ${what} was disposed and can no longer be used`);
+}
