@@ -1,9 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { mkdir, open, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { MarinError } from "@marin/iris";
+import { fileError, MarinError, writeFileAtomic } from "@marin/iris";
 import { DOCUMENT_ENDS_FILE, FORMAT_VERSION, LEDGER_FILE, ledgerDigest, TOKENS_FILE, type TokenLedger } from "./token-ledger.js";
-import { writeFileAtomic } from "./write-file-atomic.js";
 
 const BUFFER_BYTES = 1 << 20;
 
@@ -39,7 +38,7 @@ export class TokenStoreWriter {
 
   /**
    * Starts a store in `directory`, which is created where needed; remains of an unfinished store are overwritten. Throws `LEVANTER_TOKENS_EXIST`
-   * when it already holds a finished one.
+   * when it already holds a finished one, and the file errors of `writeFileAtomic` (`RIGGING_DISK_FULL`, ...), as `append` and `finish` do.
    */
   static async create(directory: string, options: TokenStoreOptions): Promise<TokenStoreWriter> {
     if (!Number.isInteger(options.vocabSize) || options.vocabSize < 1 || options.vocabSize > 2 ** 32) {
@@ -112,6 +111,7 @@ export class TokenStoreWriter {
 
 /** A file written front to back in large pieces and hashed on the way. */
 class HashedFile {
+  readonly #path: string;
   readonly #file: FileHandle;
   readonly #hash: Hash = createHash("sha256");
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES);
@@ -119,12 +119,16 @@ class HashedFile {
   #bytes = 0;
   #closed = false;
 
-  private constructor(file: FileHandle) {
+  private constructor(path: string, file: FileHandle) {
+    this.#path = path;
     this.#file = file;
   }
 
   static async create(path: string): Promise<HashedFile> {
-    return new HashedFile(await open(path, "w"));
+    const file = await open(path, "w").catch((error: unknown) => {
+      throw fileError(error, { action: "write", path });
+    });
+    return new HashedFile(path, file);
   }
 
   async write(bytes: Buffer): Promise<void> {
@@ -151,7 +155,9 @@ class HashedFile {
 
   async #flush(): Promise<void> {
     const piece = this.#buffer.subarray(0, this.#buffered);
-    await this.#file.writeFile(piece);
+    await this.#file.writeFile(piece).catch((error: unknown) => {
+      throw fileError(error, { action: "write", path: this.#path, bytes: piece.length });
+    });
     this.#hash.update(piece);
     this.#bytes += piece.length;
     this.#buffered = 0;

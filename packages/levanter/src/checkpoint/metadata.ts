@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MarinError } from "@marin/iris";
+import { z } from "zod";
+import { corruptFile } from "./safetensors.js";
+
+/** Name of the file that describes a checkpoint; written last. */
+export const METADATA_FILE = "metadata.json";
+/** Name of the file of parameters. */
+export const PARAMETERS_FILE = "parameters.safetensors";
+/** Name of the file of AdamW's moments. */
+export const OPTIMIZER_FILE = "optimizer.safetensors";
+/** Version of the layout that this code writes and reads. */
+export const CHECKPOINT_VERSION = 1;
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+const file = z.strictObject({
+  bytes: z.int().nonnegative().describe("size of the file in bytes"),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/).describe("SHA-256 of the file's contents, hexadecimal"),
+});
+
+const metadataSchema = z.strictObject({
+  formatVersion: z.literal(CHECKPOINT_VERSION).describe("version of the layout"),
+  step: z.int().positive().describe("updates made so far; the data's position follows from it"),
+  engine: z.string().describe("fingerprint of the engine: equal bits are promised for equal fingerprints only"),
+  run: z.record(z.string(), scalar).describe("everything the numbers depend on: model, data, seed and options; compared on resume"),
+  runFingerprint: z.string().describe("SHA-256 of run"),
+  files: z.strictObject({ [PARAMETERS_FILE]: file, [OPTIMIZER_FILE]: file }).describe("size and digest of each file"),
+});
+
+/** What describes a checkpoint, without its own digest. It holds no times: equal runs write equal bytes. */
+export type CheckpointMetadata = z.infer<typeof metadataSchema>;
+
+/** What a run's numbers depend on, flat: `model.layers`, `trainer.seed`, `data.fingerprint`, ... */
+export type RunIdentity = Readonly<Record<string, string | number | boolean>>;
+
+/** SHA-256 of a value's JSON form, hexadecimal. */
+export function jsonDigest(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
+
+/** The text of `metadata.json`, which carries the digest of its own contents. */
+export function encodeMetadata(metadata: CheckpointMetadata): string {
+  return `${JSON.stringify({ ...metadata, digest: jsonDigest(metadata) }, undefined, 2)}\n`;
+}
+
+/**
+ * Reads the description of the checkpoint in `directory`. Throws `LEVANTER_CHECKPOINT_CORRUPT` when it is missing, altered or shortened,
+ * `LEVANTER_CHECKPOINT_VERSION` when another version of this software wrote it.
+ */
+export async function readCheckpointMetadata(directory: string): Promise<CheckpointMetadata> {
+  const path = join(directory, METADATA_FILE);
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw corruptFile(path, "a checkpoint's description", "no readable file", cause);
+  });
+  let value: Record<string, unknown>;
+  try {
+    value = z.record(z.string(), z.unknown()).parse(JSON.parse(text));
+  } catch (cause) {
+    throw corruptFile(path, "a JSON object", `${String(text.length)} other characters`, cause);
+  }
+  const version = value["formatVersion"];
+  if (typeof version === "number" && version !== CHECKPOINT_VERSION) {
+    throw new MarinError(
+      "LEVANTER_CHECKPOINT_VERSION",
+      `${path} has format version ${String(version)}, this software reads version ${String(CHECKPOINT_VERSION)}. Go on with the version that wrote it, or delete the run's directory.`,
+      { data: { file: path, expected: CHECKPOINT_VERSION, found: version } },
+    );
+  }
+  const { digest, ...contents } = value;
+  const found = jsonDigest(contents);
+  if (digest !== found) throw corruptFile(path, `digest ${String(digest)}`, found);
+  const parsed = metadataSchema.safeParse(contents);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw corruptFile(path, `a valid ${issue?.path.join(".") ?? "description"}`, issue?.message ?? "another shape");
+  }
+  return parsed.data;
+}
+
+/**
+ * Refuses to go on with a run whose numbers depend on other things than the checkpoint's did. Throws `LEVANTER_CHECKPOINT_MISMATCH` naming each field
+ * with both values.
+ */
+export function requireSameRun(directory: string, found: RunIdentity, expected: RunIdentity): void {
+  const fields = [...new Set([...Object.keys(expected), ...Object.keys(found)])].filter((field) => expected[field] !== found[field]);
+  if (fields.length === 0) return;
+  const list = fields.map((field) => `${field} (checkpoint ${String(found[field] ?? "none")}, now ${String(expected[field] ?? "none")})`);
+  throw new MarinError(
+    "LEVANTER_CHECKPOINT_MISMATCH",
+    `${directory} is a checkpoint of another run: ${list.join(", ")}. Use another directory for the new run, or set these back to resume the old one.`,
+    { data: { directory, fields, checkpoint: found, run: expected } },
+  );
+}
