@@ -1,2 +1,30 @@
-// What the packages above iris may use of the packages below it, by name.
-export { MarinError, isMarinError, type MarinErrorOptions } from "@marin/ducky";
+// What levanter and zephyr may use of the packages below iris, name by name: they import nothing but iris.
+export {
+  type DirectoryLock,
+  type LogFields,
+  type LogLevel,
+  type Logger,
+  type LoggerOptions,
+  MarinError,
+  type MarinErrorOptions,
+  Secret,
+  SecretStore,
+  type SecretStoreOptions,
+  createLogger,
+  fileError,
+  type FileOperation,
+  formatBytes,
+  formatDuration,
+  isMarinError,
+  lockDirectory,
+  nearest,
+  parseBytes,
+  parseDuration,
+  publishDirectory,
+  readJson,
+  removeDeadTemporaries,
+  sha256File,
+  silentLogger,
+  writeDirectoryAtomic,
+  writeFileAtomic,
+} from "@marin/rigging";
