@@ -1,10 +1,10 @@
 import koffi from "koffi";
-import { MarinError } from "@marin/iris";
 import type { DType } from "../types.js";
 import { loadOrtApi } from "./ort-api.js";
 import type { OrtApi, Pointer, RunArguments } from "./ort-api.js";
 import { countHandle } from "./ort-handles.js";
-import type { Binding, BoundTensor, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
+import { disposed, requireFit } from "./runtime.js";
+import type { Binding, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
 
 /** `ONNXTensorElementDataType` of onnxruntime_c_api.h. */
 const elementTypes: Readonly<Record<DType, number>> = { float32: 1, int32: 6, bool: 9 };
@@ -161,16 +161,4 @@ class OrtBinding implements Binding {
 function releaseValue(api: OrtApi, value: Pointer): void {
   api.releaseValue(value);
   countHandle("value", -1);
-}
-
-function requireFit(name: string, tensor: BoundTensor): void {
-  const count = tensor.shape.reduce((product, extent) => product * extent, 1);
-  if (tensor.data.length === count) return;
-  throw new MarinError("LEVANTER_SHAPE", `tensor "${name}" of shape [${tensor.shape.join(", ")}] needs ${count} elements; its memory holds ${tensor.data.length}`, {
-    data: { name, shape: tensor.shape, expected: count, found: tensor.data.length },
-  });
-}
-
-function disposed(what: string): MarinError {
-  return new MarinError("LEVANTER_RELEASED", `the ${what} was disposed and can no longer be used`);
 }

@@ -77,3 +77,13 @@ export function installedLibrary(): string {
     list: (folder) => (existsSync(folder) ? readdirSync(folder) : []),
   });
 }
+
+/** Throws unless `found` is the version whose function table and results are known. */
+export function requireVersion(found: string, library: string): void {
+  if (found === runtimeVersion) return;
+  throw new MarinError(
+    "LEVANTER_RUNTIME_VERSION",
+    `${library} is ONNX Runtime ${found}; levanter needs exactly ${runtimeVersion}. Run: pnpm add --save-exact onnxruntime-node@${runtimeVersion}`,
+    { data: { found, expected: runtimeVersion, library } },
+  );
+}

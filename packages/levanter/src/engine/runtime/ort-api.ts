@@ -1,7 +1,7 @@
 import koffi from "koffi";
 import type { KoffiFunc, LibraryHandle, TypeObject } from "koffi";
 import { MarinError } from "@marin/iris";
-import { installedLibrary, runtimeVersion } from "./native-library.js";
+import { installedLibrary, requireVersion } from "./native-library.js";
 
 /** A native pointer. 0n is null. */
 export type Pointer = bigint;
@@ -97,16 +97,6 @@ const heldLibraries: LibraryHandle[] = [];
 export function loadOrtApi(): OrtApi {
   loaded ??= openLibrary(installedLibrary());
   return loaded;
-}
-
-/** Throws unless `found` is the version whose function table and results are known. */
-export function requireVersion(found: string, library: string): void {
-  if (found === runtimeVersion) return;
-  throw new MarinError(
-    "LEVANTER_RUNTIME_VERSION",
-    `${library} is ONNX Runtime ${found}; levanter needs exactly ${runtimeVersion}. Run: pnpm add --save-exact onnxruntime-node@${runtimeVersion}`,
-    { data: { found, expected: runtimeVersion, library } },
-  );
 }
 
 function openLibrary(path: string): OrtApi {

@@ -1,3 +1,4 @@
+import { MarinError } from "@marin/iris";
 import type { TensorData, TensorSpec } from "../types.js";
 
 /** A tensor as a binding sees it: memory that stays where it is, and how to read it. */
@@ -50,4 +51,18 @@ export interface Runtime {
    * @throws MarinError `LEVANTER_RUNTIME` with the runtime's message
    */
   createSession(model: Uint8Array, options: SessionOptions): Promise<RuntimeSession>;
+}
+
+/** Throws `LEVANTER_SHAPE` unless the memory holds exactly the elements that the shape asks for. */
+export function requireFit(name: string, tensor: BoundTensor): void {
+  const count = tensor.shape.reduce((product, extent) => product * extent, 1);
+  if (tensor.data.length === count) return;
+  throw new MarinError("LEVANTER_SHAPE", `tensor "${name}" of shape [${tensor.shape.join(", ")}] needs ${count} elements; its memory holds ${tensor.data.length}`, {
+    data: { name, shape: tensor.shape, expected: count, found: tensor.data.length },
+  });
+}
+
+/** The error for using a session or binding after its end. */
+export function disposed(what: string): MarinError {
+  return new MarinError("LEVANTER_RELEASED", `the ${what} was disposed and can no longer be used`);
 }

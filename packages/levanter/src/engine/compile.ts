@@ -1,0 +1,74 @@
+import { MarinError } from "@marin/iris";
+import { isOp, type Graph, type OpName } from "./graph.js";
+import { lower, type LoweredModel } from "./lowering/lower.js";
+import { optimize } from "./passes/optimize.js";
+import { trace } from "./trace.js";
+import type { Specs, TensorFunction } from "./types.js";
+
+/** Elements per piece when an element-wise or reducing function walks over groups: 256 KiB of float32, so that a few operands fit a core's cache. */
+export const CHUNK_ELEMENTS = 65_536;
+
+const ELEMENTWISE: ReadonlySet<OpName> = new Set<OpName>([
+  "abs", "add", "cast", "ceil", "clip", "constant", "cos", "div", "equal", "erf", "exp", "fill", "floor", "geluTanh", "greater", "greaterEqual", "isNan",
+  "leakyRelu", "less", "lessEqual", "log", "logicalAnd", "logicalNot", "logicalOr", "maximum", "minimum", "mul", "neg", "notEqual", "pow", "reciprocal",
+  "relu", "round", "rsqrt", "select", "sigmoid", "sign", "sin", "softplus", "sqrt", "square", "squaredDifference", "step", "sub", "tanh",
+]);
+
+/** Traces, optimizes and lowers a function of fixed shapes. */
+export function compileToOnnx(name: string, fn: TensorFunction, inputs: Specs): LoweredModel {
+  return lower(optimize(trace(name, fn, inputs)));
+}
+
+/**
+ * Compiles an element-wise function for inputs of any length N: groups are float32 [N], scalars float32 [].
+ *
+ * @throws `LEVANTER_NOT_ELEMENTWISE` when an operation mixes elements or depends on the length
+ */
+export function compileElementwiseToOnnx(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): LoweredModel {
+  const graph = optimize(trace(name, fn, chunkSpecs(groups, scalars)));
+  requireElementwise(graph, new Set());
+  for (const [output, value] of graph.outputs) {
+    if (!groups.includes(output) || value.shape[0] !== CHUNK_ELEMENTS || value.shape.length !== 1) {
+      throw new MarinError(
+        "LEVANTER_NOT_ELEMENTWISE",
+        `"${name}" returns "${output}" of shape [${value.shape.join(",")}]; an element-wise function returns groups of its inputs' length (${groups.join(", ")})`,
+        { data: { program: name, output, shape: value.shape } },
+      );
+    }
+  }
+  return lower(graph, CHUNK_ELEMENTS);
+}
+
+/**
+ * Compiles `fn`, which maps float32 [N] groups to `{ value }`, a scalar, for any length N.
+ *
+ * @throws `LEVANTER_NOT_ELEMENTWISE` when it is not an element-wise function followed by a sum
+ */
+export function compileReduceToOnnx(name: string, fn: TensorFunction, groups: readonly string[]): LoweredModel {
+  const graph = optimize(trace(name, fn, chunkSpecs(groups, [])));
+  const value = graph.outputs.get("value");
+  if (graph.outputs.size !== 1 || value === undefined || value.shape.length !== 0) {
+    throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${name}" must return exactly { value }, a scalar`, { data: { program: name } });
+  }
+  requireElementwise(graph, new Set<OpName>(["sum", "reshape"]));
+  return lower(graph, CHUNK_ELEMENTS);
+}
+
+function chunkSpecs(groups: readonly string[], scalars: readonly string[]): Specs {
+  return Object.fromEntries([
+    ...groups.map((group) => [group, { shape: [CHUNK_ELEMENTS], dtype: "float32" }] as const),
+    ...scalars.map((scalar) => [scalar, { shape: [], dtype: "float32" }] as const),
+  ]);
+}
+
+function requireElementwise(graph: Graph, allowed: ReadonlySet<OpName>): void {
+  for (const node of graph.nodes) {
+    const fixedLength = isOp(node, "fill") || isOp(node, "constant") || isOp(node, "reshape") ? node.outputs.some((value) => value.shape.length > 0) : false;
+    if ((ELEMENTWISE.has(node.op) || allowed.has(node.op)) && !fixedLength) continue;
+    throw new MarinError(
+      "LEVANTER_NOT_ELEMENTWISE",
+      `"${graph.name}" uses ${node.op}${fixedLength ? " of a fixed length" : ""}, which is not element-wise; use operations that treat every element alike`,
+      { data: { program: graph.name, op: node.op } },
+    );
+  }
+}

@@ -1,0 +1,154 @@
+import protobuf from "protobufjs";
+import { createHash } from "node:crypto";
+import type { DType, TensorData } from "../types.js";
+
+/** ONNX's numbers for element types. */
+export const ONNX_TYPE = { float32: 1, int32: 6, int64: 7, bool: 9 } as const;
+
+/** Attributes of an ONNX node. Integers and floats are told apart by the wrapper. */
+export type OnnxAttribute = { readonly int: number } | { readonly float: number } | { readonly text: string } | { readonly ints: readonly number[] } | { readonly scalar: number; readonly dtype: DType };
+
+/** The ONNX operator set that models are written for, and the IR version that goes with it. */
+const OPSET = 21;
+const IR_VERSION = 10;
+
+// The part of ONNX's onnx.proto that models use, in protobuf.js's JSON form; field numbers are ONNX's.
+const SCHEMA = {
+  nested: {
+    ModelProto: {
+      fields: {
+        irVersion: { type: "int64", id: 1 }, producerName: { type: "string", id: 2 }, graph: { type: "GraphProto", id: 7 },
+        opsetImport: { rule: "repeated", type: "OperatorSetIdProto", id: 8 },
+      },
+    },
+    OperatorSetIdProto: { fields: { domain: { type: "string", id: 1 }, version: { type: "int64", id: 2 } } },
+    GraphProto: {
+      fields: {
+        node: { rule: "repeated", type: "NodeProto", id: 1 }, name: { type: "string", id: 2 },
+        initializer: { rule: "repeated", type: "TensorProto", id: 5 }, input: { rule: "repeated", type: "ValueInfoProto", id: 11 },
+        output: { rule: "repeated", type: "ValueInfoProto", id: 12 },
+      },
+    },
+    NodeProto: {
+      fields: {
+        input: { rule: "repeated", type: "string", id: 1 }, output: { rule: "repeated", type: "string", id: 2 }, name: { type: "string", id: 3 },
+        opType: { type: "string", id: 4 }, attribute: { rule: "repeated", type: "AttributeProto", id: 5 }, domain: { type: "string", id: 7 },
+      },
+    },
+    AttributeProto: {
+      fields: {
+        name: { type: "string", id: 1 }, f: { type: "float", id: 2 }, i: { type: "int64", id: 3 }, s: { type: "bytes", id: 4 },
+        t: { type: "TensorProto", id: 5 }, ints: { rule: "repeated", type: "int64", id: 8 }, type: { type: "int32", id: 20 },
+      },
+    },
+    TensorProto: {
+      fields: {
+        dims: { rule: "repeated", type: "int64", id: 1 }, dataType: { type: "int32", id: 2 }, name: { type: "string", id: 8 },
+        rawData: { type: "bytes", id: 9 },
+      },
+    },
+    ValueInfoProto: { fields: { name: { type: "string", id: 1 }, type: { type: "TypeProto", id: 2 } } },
+    TypeProto: { fields: { tensorType: { type: "TypeProtoTensor", id: 1 } } },
+    TypeProtoTensor: { fields: { elemType: { type: "int32", id: 1 }, shape: { type: "TensorShapeProto", id: 2 } } },
+    TensorShapeProto: { fields: { dim: { rule: "repeated", type: "Dimension", id: 1 } } },
+    Dimension: { fields: { dimValue: { type: "int64", id: 1 }, dimParam: { type: "string", id: 2 } } },
+  },
+} as const;
+
+const ModelProto = protobuf.Root.fromJSON(SCHEMA).lookupType("ModelProto");
+
+interface TensorProto {
+  readonly name?: string;
+  readonly dims: readonly number[];
+  readonly dataType: number;
+  readonly rawData: Uint8Array;
+}
+
+/** Collects nodes, constants, inputs and outputs, and writes them as the bytes of an ONNX model. Equal constants are stored once. */
+export class OnnxModel {
+  readonly #name: string;
+  readonly #nodes: object[] = [];
+  readonly #initializers: TensorProto[] = [];
+  readonly #constants = new Map<string, string>();
+  readonly #inputs: object[] = [];
+  readonly #outputs: object[] = [];
+  #names = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Number of nodes so far. */
+  get nodeCount(): number {
+    return this.#nodes.length;
+  }
+
+  /** A name that nothing else in the model has. */
+  freshName(): string {
+    return `#${this.#names++}`;
+  }
+
+  /** Declares an input; a dimension given as text is symbolic. */
+  input(name: string, dtype: DType, shape: readonly (number | string)[]): void {
+    this.#inputs.push(valueInfo(name, dtype, shape));
+  }
+
+  /** Declares an output. */
+  output(name: string, dtype: DType, shape: readonly (number | string)[]): void {
+    this.#outputs.push(valueInfo(name, dtype, shape));
+  }
+
+  /** Adds a node that writes the values named in `outputs`. The domain "" is ONNX's own. */
+  node(opType: string, inputs: readonly string[], outputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}, domain = ""): void {
+    const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
+    this.#nodes.push({ input: inputs, output: outputs, name: `${opType}_${this.#nodes.length}`, opType, attribute, domain });
+  }
+
+  /** Adds a constant and returns its name. */
+  constant(data: TensorData, dtype: DType, shape: readonly number[]): string {
+    return this.#initializer({ dims: shape, dataType: ONNX_TYPE[dtype], rawData: bytesOf(data) });
+  }
+
+  /** Adds an int64 vector, as ONNX wants shapes and axes, and returns its name. */
+  int64(values: readonly number[]): string {
+    return this.#initializer({ dims: [values.length], dataType: ONNX_TYPE.int64, rawData: bytesOf(BigInt64Array.from(values, BigInt)) });
+  }
+
+  /** The model's bytes. */
+  encode(): Uint8Array {
+    return ModelProto.encode({
+      irVersion: IR_VERSION,
+      producerName: "marin-levanter",
+      graph: { name: this.#name, node: this.#nodes, initializer: this.#initializers, input: this.#inputs, output: this.#outputs },
+      opsetImport: [{ domain: "", version: OPSET }, { domain: "com.microsoft", version: 1 }],
+    }).finish();
+  }
+
+  #initializer(tensor: TensorProto): string {
+    const key = `${tensor.dataType}[${tensor.dims.join(",")}]${createHash("sha256").update(tensor.rawData).digest("hex")}`;
+    const known = this.#constants.get(key);
+    if (known !== undefined) return known;
+    const name = this.freshName();
+    this.#initializers.push({ ...tensor, name });
+    this.#constants.set(key, name);
+    return name;
+  }
+}
+
+function bytesOf(data: TensorData | BigInt64Array): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function valueInfo(name: string, dtype: DType, shape: readonly (number | string)[]): object {
+  const dim = shape.map((dimension) => (typeof dimension === "number" ? { dimValue: dimension } : { dimParam: dimension }));
+  return { name, type: { tensorType: { elemType: ONNX_TYPE[dtype], shape: { dim } } } };
+}
+
+function attributeProto(name: string, value: OnnxAttribute): object {
+  if ("int" in value) return { name, i: value.int, type: 2 };
+  if ("float" in value) return { name, f: value.float, type: 1 };
+  if ("text" in value) return { name, s: new TextEncoder().encode(value.text), type: 3 };
+  if ("ints" in value) return { name, ints: value.ints, type: 7 };
+  const data = value.dtype === "float32" ? Float32Array.of(value.scalar) : value.dtype === "int32" ? Int32Array.of(value.scalar) : Uint8Array.of(value.scalar);
+  return { name, t: { dims: [1], dataType: ONNX_TYPE[value.dtype], rawData: bytesOf(data) }, type: 4 };
+}

@@ -1,0 +1,156 @@
+import { sizeOf, type Node, type OpName, type PlainBinary, type PlainUnary, type Value } from "../graph.js";
+import type { DType } from "../types.js";
+import { ONNX_TYPE, type OnnxAttribute, type OnnxModel } from "./onnx-model.js";
+
+/** What an operation's lowering works with: the model, the names of the node's inputs, and the names that its outputs must get. */
+export interface LoweringContext<K extends OpName> {
+  readonly model: OnnxModel;
+  readonly node: Node<K>;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+}
+
+type Lowering<K extends OpName> = (context: LoweringContext<K>) => void;
+
+/** Operations that are one ONNX operator without attributes. */
+const DIRECT = {
+  abs: "Abs", ceil: "Ceil", cos: "Cos", erf: "Erf", exp: "Exp", floor: "Floor", isNan: "IsNaN", log: "Log", logicalNot: "Not", neg: "Neg",
+  reciprocal: "Reciprocal", relu: "Relu", round: "Round", sigmoid: "Sigmoid", sign: "Sign", sin: "Sin", softplus: "Softplus", sqrt: "Sqrt", tanh: "Tanh",
+  add: "Add", div: "Div", equal: "Equal", greater: "Greater", greaterEqual: "GreaterOrEqual", less: "Less", lessEqual: "LessOrEqual",
+  logicalAnd: "And", logicalOr: "Or", maximum: "Max", minimum: "Min", mul: "Mul", pow: "Pow", sub: "Sub", select: "Where",
+} as const satisfies Partial<Record<PlainUnary | PlainBinary | "select", string>>;
+
+type DirectOp = keyof typeof DIRECT;
+type ComposedOp = Exclude<OpName, DirectOp>;
+
+/** Domain of the operators that ONNX Runtime adds to ONNX's. */
+const MICROSOFT = "com.microsoft";
+
+/** Writes one node of the graph as ONNX nodes. */
+export function lowerNode(context: LoweringContext<OpName>): void {
+  const { model, node, inputs, outputs } = context;
+  if (node.op in DIRECT) model.node(DIRECT[node.op as DirectOp], inputs, outputs);
+  else (COMPOSED[node.op as ComposedOp] as Lowering<OpName>)(context);
+}
+
+/** Runs one ONNX operator into a fresh name. */
+function via(model: OnnxModel, opType: string, inputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}): string {
+  const name = model.freshName();
+  model.node(opType, inputs, [name], attributes);
+  return name;
+}
+
+function scalar(model: OnnxModel, value: number, dtype: DType): string {
+  const data = dtype === "float32" ? Float32Array.of(value) : dtype === "int32" ? Int32Array.of(value) : Uint8Array.of(value);
+  return model.constant(data, dtype, []);
+}
+
+function dtypeOf(node: Node): DType {
+  return (node.outputs[0] as Value).dtype;
+}
+
+function shapeOf(node: Node): readonly number[] {
+  return (node.outputs[0] as Value).shape;
+}
+
+function reduction(opType: string): Lowering<"sum" | "mean" | "max" | "min"> {
+  return ({ model, node, inputs, outputs }) => {
+    model.node(opType, [inputs[0] as string, model.int64(node.attributes.axes)], outputs, { keepdims: { int: node.attributes.keepDims ? 1 : 0 } });
+  };
+}
+
+const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
+  square: ({ model, inputs, outputs }) => model.node("Mul", [inputs[0] as string, inputs[0] as string], outputs),
+  rsqrt: ({ model, inputs, outputs }) => model.node("Reciprocal", [via(model, "Sqrt", inputs)], outputs),
+  geluTanh: ({ model, inputs, outputs }) => model.node("Gelu", inputs, outputs, { approximate: { text: "tanh" } }),
+  notEqual: ({ model, inputs, outputs }) => model.node("Not", [via(model, "Equal", inputs)], outputs),
+  squaredDifference: ({ model, inputs, outputs }) => {
+    const difference = via(model, "Sub", inputs);
+    model.node("Mul", [difference, difference], outputs);
+  },
+  clip: ({ model, node, inputs, outputs }) => {
+    const { min, max } = node.attributes;
+    model.node("Clip", [inputs[0] as string, scalar(model, min, dtypeOf(node)), scalar(model, max, dtypeOf(node))], outputs);
+  },
+  leakyRelu: ({ model, node, inputs, outputs }) => model.node("LeakyRelu", inputs, outputs, { alpha: { float: node.attributes.alpha } }),
+  step: ({ model, node, inputs, outputs }) => {
+    const positive = via(model, "Greater", [inputs[0] as string, scalar(model, 0, dtypeOf(node))]);
+    model.node("Where", [positive, scalar(model, 1, dtypeOf(node)), scalar(model, node.attributes.alpha, dtypeOf(node))], outputs);
+  },
+  cast: ({ model, node, inputs, outputs }) => model.node("Cast", inputs, outputs, { to: { int: ONNX_TYPE[node.attributes.dtype] } }),
+  fill: ({ model, node, outputs }) => {
+    const shape = shapeOf(node);
+    if (shape.length === 0) model.node("Identity", [scalar(model, node.attributes.value, dtypeOf(node))], outputs);
+    else model.node("ConstantOfShape", [model.int64(shape)], outputs, { value: { scalar: node.attributes.value, dtype: dtypeOf(node) } });
+  },
+  constant: ({ model, node, outputs }) => model.node("Identity", [model.constant(node.attributes.data, dtypeOf(node), shapeOf(node))], outputs),
+  reshape: ({ model, node, inputs, outputs }) => model.node("Reshape", [inputs[0] as string, model.int64(shapeOf(node))], outputs),
+  broadcast: ({ model, node, inputs, outputs }) => model.node("Expand", [inputs[0] as string, model.int64(shapeOf(node))], outputs),
+  transpose: ({ model, node, inputs, outputs }) => model.node("Transpose", inputs, outputs, { perm: { ints: node.attributes.permutation } }),
+  slice: ({ model, node, inputs, outputs }) => {
+    const { begin } = node.attributes;
+    const end = begin.map((start, axis) => start + (shapeOf(node)[axis] as number));
+    model.node("Slice", [inputs[0] as string, model.int64(begin), model.int64(end)], outputs);
+  },
+  concat: ({ model, node, inputs, outputs }) => model.node("Concat", inputs, outputs, { axis: { int: node.attributes.axis } }),
+  split: ({ model, node, inputs, outputs }) =>
+    model.node("Split", inputs, outputs, { axis: { int: node.attributes.axis }, num_outputs: { int: outputs.length } }),
+  pad: ({ model, node, inputs, outputs }) => {
+    const { before, after, value } = node.attributes;
+    model.node("Pad", [inputs[0] as string, model.int64([...before, ...after]), scalar(model, value, dtypeOf(node))], outputs);
+  },
+  tile: ({ model, node, inputs, outputs }) => model.node("Tile", [inputs[0] as string, model.int64(node.attributes.repeats)], outputs),
+  reverse: ({ model, node, inputs, outputs }) => {
+    const { axes } = node.attributes;
+    const beforeFirst = axes.map((axis) => -(shapeOf(node)[axis] as number) - 1);
+    const [starts, steps] = [axes.map(() => -1), axes.map(() => -1)];
+    model.node("Slice", [inputs[0] as string, model.int64(starts), model.int64(beforeFirst), model.int64(axes), model.int64(steps)], outputs);
+  },
+  sum: reduction("ReduceSum"),
+  mean: reduction("ReduceMean"),
+  max: reduction("ReduceMax"),
+  min: reduction("ReduceMin"),
+  argMax: ({ model, node, inputs, outputs }) => {
+    const index = via(model, "ArgMax", inputs, { axis: { int: node.attributes.axis }, keepdims: { int: 0 } });
+    model.node("Cast", [index], outputs, { to: { int: ONNX_TYPE.int32 } });
+  },
+  cumsum: ({ model, node, inputs, outputs }) => {
+    const { axis, exclusive, reverse } = node.attributes;
+    const attributes = { exclusive: { int: exclusive ? 1 : 0 }, reverse: { int: reverse ? 1 : 0 } };
+    model.node("CumSum", [inputs[0] as string, scalar(model, axis, "int32")], outputs, attributes);
+  },
+  softmax: ({ model, inputs, outputs }) => model.node("Softmax", inputs, outputs, { axis: { int: -1 } }),
+  logSoftmax: ({ model, inputs, outputs }) => model.node("LogSoftmax", inputs, outputs, { axis: { int: -1 } }),
+  matmul: ({ model, node, inputs, outputs }) => {
+    const { transposeA, transposeB, alpha } = node.attributes;
+    if (!transposeA && !transposeB && alpha === 1) {
+      model.node("MatMul", inputs, outputs);
+      return;
+    }
+    const attributes = { transA: { int: transposeA ? 1 : 0 }, transB: { int: transposeB ? 1 : 0 }, alpha: { float: alpha } };
+    model.node("FusedMatMul", inputs, outputs, attributes, MICROSOFT);
+  },
+  gemm: ({ model, node, inputs, outputs }) =>
+    model.node("Gemm", inputs, outputs, { transA: { int: node.attributes.transposeA ? 1 : 0 }, transB: { int: node.attributes.transposeB ? 1 : 0 } }),
+  layerNorm: ({ model, node, inputs, outputs }) =>
+    model.node("LayerNormalization", inputs, outputs, { axis: { int: -1 }, epsilon: { float: node.attributes.epsilon } }),
+  gather: ({ model, node, inputs, outputs }) => model.node("Gather", inputs, outputs, { axis: { int: node.attributes.axis } }),
+  gatherPerRow: ({ model, inputs, outputs }) => {
+    const column = model.int64([-1]);
+    const indices = via(model, "Unsqueeze", [inputs[1] as string, column]);
+    const picked = via(model, "GatherElements", [inputs[0] as string, indices], { axis: { int: -1 } });
+    model.node("Squeeze", [picked, column], outputs);
+  },
+  oneHot: ({ model, node, inputs, outputs }) => {
+    const { depth, onValue, offValue } = node.attributes;
+    const values = model.constant(Float32Array.of(offValue, onValue), "float32", [2]);
+    model.node("OneHot", [inputs[0] as string, scalar(model, depth, "int32"), values], outputs, { axis: { int: -1 } });
+  },
+  // ScatterND with reduction loses updates when several threads run; ScatterElements adds in the order of the rows.
+  scatterAddRows: ({ model, node, inputs, outputs }) => {
+    const updates = node.inputs[2] as Value;
+    const column = via(model, "Reshape", [inputs[1] as string, model.int64([updates.shape[0] as number, 1])]);
+    const indices = sizeOf(updates.shape) === updates.shape[0] ? column : via(model, "Expand", [column, model.int64(updates.shape)]);
+    model.node("ScatterElements", [inputs[0] as string, indices, inputs[2] as string], outputs, { axis: { int: 0 }, reduction: { text: "add" } });
+  },
+};

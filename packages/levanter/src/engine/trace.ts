@@ -1,0 +1,73 @@
+import * as tf from "@tensorflow/tfjs-core";
+import { MarinError } from "@marin/iris";
+import type { Graph, Value } from "./graph.js";
+import { GraphBuilder } from "./graph-builder.js";
+import { callerLine, RECORDING_BACKEND, RecordingBackend } from "./recording-backend.js";
+import { registerRecordingKernels } from "./recording-kernels.js";
+import type { Specs, TensorFunction } from "./types.js";
+
+let recorder: RecordingBackend | undefined;
+
+function recordingBackend(): RecordingBackend {
+  if (recorder === undefined) {
+    const backend = new RecordingBackend();
+    tf.registerBackend(RECORDING_BACKEND, () => backend, 0);
+    registerRecordingKernels();
+    recorder = backend;
+  }
+  return recorder;
+}
+
+/** Makes a registered backend whose factory is synchronous the current one, at once. */
+function switchBackend(name: string): void {
+  // tfjs declares setBackend asynchronous; for a synchronous factory it has taken effect when the call returns.
+  void tf.setBackend(name);
+  if (tf.getBackend() !== name) {
+    throw new MarinError("LEVANTER_BACKEND", `tfjs backend "${name}" did not become the current one`, { data: { backend: name } });
+  }
+}
+
+/**
+ * Runs `fn` once on symbolic tensors of these specs and returns what it did as a graph.
+ *
+ * @throws `LEVANTER_TRACE_READ` when `fn` reads a value, `LEVANTER_NO_LOWERING` when it uses an operation that does not compile,
+ * `LEVANTER_CAPTURED_TENSOR` when it uses a tensor made elsewhere, `LEVANTER_LARGE_CONSTANT` when it creates a constant over 1 MiB.
+ */
+export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
+  const backend = recordingBackend();
+  const previous: string | undefined = tf.getBackend();
+  const builder = new GraphBuilder(name);
+  switchBackend(RECORDING_BACKEND);
+  backend.record(builder);
+  tf.engine().startScope("trace");
+  try {
+    const tensors: Record<string, tf.Tensor> = {};
+    for (const [key, spec] of Object.entries(inputs)) {
+      const info = backend.wrap(builder.input(key, spec));
+      tensors[key] = tf.engine().makeTensorFromTensorInfo(info);
+    }
+    const outputs = new Map<string, Value>();
+    for (const [key, tensor] of Object.entries(fn(tensors))) outputs.set(key, backend.traced(tensor));
+    return builder.finish(outputs);
+  } catch (error) {
+    throw explained(name, error);
+  } finally {
+    tf.engine().endScope();
+    backend.record(undefined);
+    if (previous !== undefined && previous !== "" && previous !== RECORDING_BACKEND) switchBackend(previous);
+  }
+}
+
+/** Turns tfjs's words for an unregistered kernel into a typed error. */
+function explained(name: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const missing = /kernel '(\w+)' (?:is )?not registered|Cannot find registered kernel '(\w+)'|Kernel '(\w+)' not registered/i.exec(error.message);
+  const kernel = missing?.[1] ?? missing?.[2] ?? missing?.[3];
+  if (kernel === undefined) return error;
+  const where = (error.stack ?? "").split("\n").slice(1).find((line) => !/tfjs-core|[\\/]engine[\\/](recording|trace)|node:internal/.test(line));
+  return new MarinError(
+    "LEVANTER_NO_LOWERING",
+    `operation ${kernel} in "${name}" does not compile (called at ${where?.trim().replace(/^at /, "") ?? callerLine()}); use operations of the support table, or engine "cpu" or "wasm"`,
+    { data: { kernel, program: name }, cause: error },
+  );
+}

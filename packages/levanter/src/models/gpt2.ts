@@ -1,0 +1,149 @@
+import * as tf from "@tensorflow/tfjs-core";
+import { MarinError } from "@marin/iris";
+import { z } from "zod";
+import { causalAttention } from "../engine/ops/attention.js";
+import { linearCrossEntropy } from "../engine/ops/cross-entropy.js";
+import { embedding } from "../engine/ops/embedding.js";
+import { gelu } from "../engine/ops/gelu.js";
+import { layerNorm } from "../engine/ops/layer-norm.js";
+import { linear } from "../engine/ops/linear.js";
+import type { Specs, TensorSpec } from "../engine/types.js";
+import { truncatedNormal } from "../rng/distributions.js";
+import type { RandomKey } from "../rng/random-key.js";
+import type { LanguageModel } from "./language-model.js";
+
+/** Shape of a GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tanh GELU, head tied to the token embedding. */
+export const gpt2ConfigSchema = z.strictObject({
+  vocabSize: z.int().positive().describe("V, tokens in the vocabulary"),
+  sequenceLength: z.int().positive().default(1024).describe("longest T, in tokens"),
+  hiddenSize: z.int().positive().default(768).describe("D, width of the residual stream; a multiple of heads"),
+  layers: z.int().positive().default(12).describe("L, number of blocks"),
+  heads: z.int().positive().default(12).describe("H, attention heads"),
+  layerNormEpsilon: z.number().positive().default(1e-5).describe("added to the variance in layer norms"),
+}).refine((config) => config.hiddenSize % config.heads === 0, { error: "hiddenSize must be a multiple of heads", path: ["hiddenSize"] });
+
+/** What {@link gpt2} takes; defaults are those of GPT-2 124M. */
+export type Gpt2Config = z.input<typeof gpt2ConfigSchema>;
+
+type ResolvedConfig = z.output<typeof gpt2ConfigSchema>;
+
+type Parameters = (name: string) => tf.Tensor;
+
+/**
+ * A GPT-2-shaped language model with Hugging Face's parameter names; products' weights are [in, out] as in its `Conv1D`.
+ * Shapes: B batch, T time, N = B·T, D model, H heads, K = D/H head size, V vocabulary.
+ *
+ * @throws a zod error when the configuration is not valid
+ */
+export function gpt2(config: Gpt2Config): LanguageModel {
+  const resolved = gpt2ConfigSchema.parse(config);
+  const parameters = parameterSpecs(resolved);
+  return {
+    type: "gpt2",
+    config: resolved,
+    vocabSize: resolved.vocabSize,
+    maxSequenceLength: resolved.sequenceLength,
+    parameters,
+    isDecayed: (name) => /\.(c_attn|c_proj|c_fc)\.weight$/.test(name),
+    initialize: (key) => initialize(parameters, key),
+    loss: (inputs) => {
+      const parameter = lookup(inputs);
+      const hidden = finalHidden(resolved, parameter, parameter("tokens"));
+      const flat = (name: string): tf.Tensor => tf.reshape(parameter(name), [-1]);
+      return { lossSum: linearCrossEntropy(hidden, parameter("wte.weight"), flat("targets"), flat("weights")) };
+    },
+    logits: (inputs) => {
+      const parameter = lookup(inputs);
+      const tokens = parameter("tokens");
+      const logits = tf.matMul(finalHidden(resolved, parameter, tokens), tf.transpose(parameter("wte.weight")));
+      return { logits: tf.reshape(logits, [...tokens.shape, resolved.vocabSize]) };
+    },
+  };
+}
+
+function lookup(inputs: Readonly<Record<string, tf.Tensor>>): Parameters {
+  return (name) => {
+    const tensor = inputs[name];
+    if (tensor === undefined) throw new MarinError("LEVANTER_MISSING_INPUT", `the model's input "${name}" is missing`, { data: { name } });
+    return tensor;
+  };
+}
+
+function parameterSpecs({ vocabSize, sequenceLength, hiddenSize: d, layers }: ResolvedConfig): Specs {
+  const specs: Record<string, TensorSpec> = {};
+  const add = (name: string, ...shape: number[]): void => {
+    specs[name] = { shape, dtype: "float32" };
+  };
+  const affine = (name: string, rows: number, columns: number): void => {
+    add(`${name}.weight`, rows, columns);
+    add(`${name}.bias`, columns);
+  };
+  const norm = (name: string): void => {
+    add(`${name}.weight`, d);
+    add(`${name}.bias`, d);
+  };
+  add("wte.weight", vocabSize, d);
+  add("wpe.weight", sequenceLength, d);
+  for (let layer = 0; layer < layers; layer++) {
+    const block = `h.${layer}`;
+    norm(`${block}.ln_1`);
+    affine(`${block}.attn.c_attn`, d, 3 * d);
+    affine(`${block}.attn.c_proj`, d, d);
+    norm(`${block}.ln_2`);
+    affine(`${block}.mlp.c_fc`, d, 4 * d);
+    affine(`${block}.mlp.c_proj`, 4 * d, d);
+  }
+  norm("ln_f");
+  return specs;
+}
+
+/** GPT-2's initial values: normal with σ 0.02 (positions 0.01), truncated at 3σ; projections back into the residual stream divided by √(2L); norms 1, biases 0. */
+function initialize(parameters: Specs, key: RandomKey): Record<string, Float32Array> {
+  const layers = Object.keys(parameters).filter((name) => name.endsWith(".ln_1.weight")).length;
+  const values: Record<string, Float32Array> = {};
+  for (const [name, { shape }] of Object.entries(parameters)) {
+    const size = shape.reduce((product, dimension) => product * dimension, 1);
+    if (/ln_\w+\.weight$/.test(name)) values[name] = new Float32Array(size).fill(1);
+    else if (name.endsWith(".bias")) values[name] = new Float32Array(size);
+    else values[name] = scaled(truncatedNormal(key.fold(name), size), standardDeviation(name, layers));
+  }
+  return values;
+}
+
+function standardDeviation(name: string, layers: number): number {
+  if (name === "wpe.weight") return 0.01;
+  return name.endsWith("c_proj.weight") ? 0.02 / Math.sqrt(2 * layers) : 0.02;
+}
+
+function scaled(values: Float32Array, factor: number): Float32Array {
+  for (let index = 0; index < values.length; index++) values[index] = (values[index] as number) * factor;
+  return values;
+}
+
+/** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */
+function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor): tf.Tensor {
+  const [batch, length] = tokens.shape as [number, number];
+  const d = config.hiddenSize;
+  const tokenRows = tf.reshape(embedding(parameter("wte.weight"), tf.reshape(tokens, [-1])), [batch, length, d]);
+  const positions = tf.slice(parameter("wpe.weight"), [0, 0], [length, d]);
+  let stream: tf.Tensor = tf.reshape(tf.add(tokenRows, positions), [batch * length, d]);
+  for (let layer = 0; layer < config.layers; layer++) stream = block(config, parameter, `h.${layer}`, stream, batch, length);
+  return layerNorm(stream, parameter("ln_f.weight"), parameter("ln_f.bias"), config.layerNormEpsilon);
+}
+
+/** One pre-norm block: attention and feed-forward, each added to the residual stream float32 [N,D]. */
+function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, length: number): tf.Tensor {
+  const norm = (x: tf.Tensor, part: string): tf.Tensor =>
+    layerNorm(x, parameter(`${name}.${part}.weight`), parameter(`${name}.${part}.bias`), config.layerNormEpsilon);
+  const affine = (x: tf.Tensor, part: string): tf.Tensor => linear(x, parameter(`${name}.${part}.weight`), parameter(`${name}.${part}.bias`));
+  const attended = attention(config, affine(norm(stream, "ln_1"), "attn.c_attn"), batch, length);
+  const middle = tf.add(stream, affine(attended, "attn.c_proj"));
+  return tf.add(middle, affine(gelu(affine(norm(middle, "ln_2"), "mlp.c_fc")), "mlp.c_proj"));
+}
+
+/** Joint projections float32 [N,3D] to the heads' outputs float32 [N,D]. */
+function attention({ hiddenSize, heads }: ResolvedConfig, joint: tf.Tensor, batch: number, length: number): tf.Tensor {
+  const split = tf.transpose(tf.reshape(joint, [batch, length, 3, heads, hiddenSize / heads]), [2, 0, 3, 1, 4]);
+  const [q, k, v] = tf.unstack(split) as [tf.Tensor, tf.Tensor, tf.Tensor];
+  return tf.reshape(tf.transpose(causalAttention(q, k, v), [0, 2, 1, 3]), [batch * length, hiddenSize]);
+}
