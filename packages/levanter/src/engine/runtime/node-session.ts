@@ -1,0 +1,137 @@
+import { InferenceSession, Tensor, env } from "onnxruntime-node";
+import { MarinError } from "@marin/iris";
+import type { TensorData } from "../types.js";
+import { requireVersion, runtimeVersion } from "./native-library.js";
+import { disposed, requireFit } from "./runtime.js";
+import type { Binding, BoundTensor, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
+
+/**
+ * ONNX Runtime through `onnxruntime-node`'s own `run()`, for platforms where koffi cannot load: every input and output is copied at each
+ * call, and the call blocks the event loop. Same library, same results.
+ *
+ * @throws MarinError `LEVANTER_RUNTIME_VERSION` when another version of onnxruntime-node is installed
+ */
+export function nodeRuntime(): Runtime {
+  requireVersion(env.versions.node ?? "an unknown version", "the installed onnxruntime-node");
+  return { kind: "node", version: runtimeVersion, addressOf: undefined, createSession };
+}
+
+async function createSession(model: Uint8Array, options: SessionOptions): Promise<RuntimeSession> {
+  const session = await guarded("compile the graph", () =>
+    InferenceSession.create(model, {
+      executionProviders: ["cpu"],
+      executionMode: "sequential",
+      graphOptimizationLevel: "all",
+      enableMemPattern: false,
+      enableCpuMemArena: true,
+      intraOpNumThreads: options.threads,
+      interOpNumThreads: 1,
+      logSeverityLevel: 4,
+      extra: { session: { intra_op: { allow_spinning: "0" } } },
+    }),
+  );
+  return new NodeSession(session);
+}
+
+class NodeSession implements RuntimeSession {
+  readonly #session: InferenceSession;
+  readonly #bindings = new Set<NodeBinding>();
+  #disposed = false;
+  #released = false;
+
+  constructor(session: InferenceSession) {
+    this.#session = session;
+  }
+
+  bind(inputs: BoundTensors, outputs: BoundTensors): Binding {
+    if (this.#disposed) throw disposed("session");
+    const binding = new NodeBinding(this.#session, inputs, outputs, () => {
+      this.#bindings.delete(binding);
+      this.#releaseWhenIdle();
+    });
+    this.#bindings.add(binding);
+    return binding;
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    for (const binding of this.#bindings) binding.dispose();
+    this.#releaseWhenIdle();
+  }
+
+  #releaseWhenIdle(): void {
+    if (!this.#disposed || this.#released || this.#bindings.size > 0) return;
+    this.#released = true;
+    // The native release happens before the promise is made; there is nothing to wait for.
+    void this.#session.release();
+  }
+}
+
+class NodeBinding implements Binding {
+  readonly #session: InferenceSession;
+  readonly #feeds: Readonly<Record<string, Tensor>>;
+  readonly #outputs: BoundTensors;
+  readonly #onReleased: () => void;
+  #running = 0;
+  #disposed = false;
+  #released = false;
+
+  constructor(session: InferenceSession, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
+    this.#session = session;
+    this.#feeds = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, tensorOver(name, tensor)]));
+    for (const [name, tensor] of Object.entries(outputs)) requireFit(name, tensor);
+    this.#outputs = outputs;
+    this.#onReleased = onReleased;
+  }
+
+  async run(): Promise<void> {
+    if (this.#disposed) throw disposed("binding");
+    this.#running += 1;
+    try {
+      const results = await guarded("run the graph", () => this.#session.run(this.#feeds, Object.keys(this.#outputs)));
+      for (const [name, output] of Object.entries(this.#outputs)) copyResult(name, results[name], output);
+    } finally {
+      this.#running -= 1;
+      this.#releaseWhenIdle();
+    }
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#releaseWhenIdle();
+  }
+
+  #releaseWhenIdle(): void {
+    if (!this.#disposed || this.#running > 0 || this.#released) return;
+    this.#released = true;
+    this.#onReleased();
+  }
+}
+
+function copyResult(name: string, result: Tensor | undefined, output: BoundTensor): void {
+  const data = result?.data;
+  const dims = result?.dims.join(", ");
+  if (data === undefined || dims !== output.shape.join(", ") || result?.type !== output.dtype) {
+    throw new MarinError("LEVANTER_RUNTIME", `ONNX Runtime could not run the graph: its output "${name}" is ${result?.type ?? "absent"} [${dims ?? ""}], not ${output.dtype} [${output.shape.join(", ")}]`, {
+      data: { name, expected: output.shape, found: result?.dims },
+    });
+  }
+  output.data.set(data as TensorData);
+  result.dispose();
+}
+
+function tensorOver(name: string, tensor: BoundTensor): Tensor {
+  requireFit(name, tensor);
+  return new Tensor(tensor.dtype, tensor.data, tensor.shape);
+}
+
+async function guarded<T>(action: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("LEVANTER_RUNTIME", `ONNX Runtime could not ${action}: ${message}`, { cause, data: { action, message } });
+  }
+}
