@@ -60,6 +60,12 @@ export class RecordingBackend extends tf.KernelBackend {
 
   override write(values: tf.BackendValues, shape: number[], dtype: tf.DataType): object {
     const data = toTensorData(values, dtype);
+    const spec = { shape, dtype: dtype as DType };
+    // tf.zeros and tf.ones arrive here as whole arrays: as a number they cost nothing, whatever their size.
+    const value = data[0];
+    if (value !== undefined && data.every((element) => Object.is(element, value))) {
+      return this.wrap(this.#active().one("fill", [], { value }, spec)).dataId;
+    }
     if (data.byteLength > MAX_CONSTANT_BYTES) {
       throw new MarinError(
         "LEVANTER_LARGE_CONSTANT",
@@ -67,7 +73,6 @@ export class RecordingBackend extends tf.KernelBackend {
         { data: { bytes: data.byteLength, shape, limit: MAX_CONSTANT_BYTES } },
       );
     }
-    const spec = { shape, dtype: dtype as DType };
     return this.wrap(this.#active().one("constant", [], { data }, spec)).dataId;
   }
 

@@ -1,4 +1,6 @@
 import * as tf from "@tensorflow/tfjs-core";
+// tfjs-core's Node build leaves out the gradients of its operations; tfjs-layers registers them all.
+import "@tensorflow/tfjs-layers";
 import { MarinError } from "@marin/iris";
 import type { Graph, Value } from "./graph.js";
 import { GraphBuilder } from "./graph-builder.js";

@@ -19,19 +19,20 @@ export function linearCrossEntropy(h: tf.Tensor, table: tf.Tensor, targets: tf.T
     const [hidden, head, save] = args as [tf.Tensor, tf.Tensor, tf.GradSaveFunc];
     const logProbabilities = logSoftmax(tf.matMul(hidden, tf.transpose(head)));
     const value = tf.neg(tf.sum(tf.mul(gatherPerRow(logProbabilities, targets), weights)));
-    save([hidden, head, logProbabilities]);
-    const gradFunc = (dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] => {
-      const [savedHidden, savedHead, savedLog] = saved as [tf.Tensor, tf.Tensor, tf.Tensor];
-      const probabilities = tf.exp(savedLog);
-      const scale = tf.expandDims(tf.mul(weights, dy), 1);
-      const scaledHidden = tf.mul(savedHidden, scale);
-      const dHidden = tf.mul(scale, tf.sub(tf.matMul(probabilities, savedHead), tf.gather(savedHead, targets)));
-      const pulled = tf.matMul(tf.transpose(probabilities), scaledHidden);
-      return [dHidden, tf.add(pulled, scatterAddRows(savedHead.shape[0] as number, targets, tf.neg(scaledHidden)))];
-    };
-    return { value, gradFunc };
+    save([hidden, head, logProbabilities, targets, weights]);
+    return { value, gradFunc: headGradients };
   });
   return op(h, table) as tf.Scalar;
+}
+
+function headGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
+  const [hidden, head, logProbabilities, targets, weights] = saved as [tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor];
+  const probabilities = tf.exp(logProbabilities);
+  const scale = tf.expandDims(tf.mul(weights, dy), 1);
+  const scaledHidden = tf.mul(hidden, scale);
+  const dHidden = tf.mul(scale, tf.sub(tf.matMul(probabilities, head), tf.gather(head, targets)));
+  const pulled = tf.matMul(tf.transpose(probabilities), scaledHidden);
+  return [dHidden, tf.add(pulled, scatterAddRows(head.shape[0] as number, targets, tf.neg(scaledHidden)))];
 }
 
 /** Logarithm of the softmax over the last axis of float32 [N,V]. */

@@ -9,8 +9,10 @@ import * as tf from "@tensorflow/tfjs-core";
  */
 export function embedding(table: tf.Tensor, indices: tf.Tensor): tf.Tensor2D {
   const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
-    const source = args[0] as tf.Tensor;
-    return { value: tf.gather(source, indices), gradFunc: (dy: tf.Tensor) => scatterAddRows(source.shape[0] as number, indices, dy) };
+    const [source, save] = args as [tf.Tensor, tf.GradSaveFunc];
+    save([indices]);
+    const rows = source.shape[0] as number;
+    return { value: tf.gather(source, indices), gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => scatterAddRows(rows, saved[0] as tf.Tensor, dy) };
   });
   return op(table) as tf.Tensor2D;
 }

@@ -10,14 +10,21 @@ import * as tf from "@tensorflow/tfjs-core";
  * @returns float32 [N,M]
  */
 export function linear(x: tf.Tensor, w: tf.Tensor, b?: tf.Tensor): tf.Tensor2D {
-  const gradients = (dy: tf.Tensor): tf.Tensor[] => [
-    tf.matMul(dy, tf.transpose(w)), tf.matMul(tf.transpose(x), dy), ...(b === undefined ? [] : [tf.sum(dy, 0)]),
-  ];
-  const inputs = b === undefined ? [x, w] : [x, w, b];
   const affine = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
-    const [input, weight, bias] = args as tf.Tensor[];
-    const product = tf.matMul(input as tf.Tensor, weight as tf.Tensor);
-    return { value: b === undefined ? product : tf.add(product, bias as tf.Tensor), gradFunc: gradients };
+    const save = args.at(-1) as tf.GradSaveFunc;
+    const [input, weight, bias] = args.slice(0, -1) as [tf.Tensor, tf.Tensor, tf.Tensor?];
+    const product = tf.matMul(input, weight);
+    save([input, weight]);
+    return { value: bias === undefined ? product : tf.add(product, bias), gradFunc: bias === undefined ? productGradients : affineGradients };
   });
-  return affine(...inputs) as tf.Tensor2D;
+  return affine(...(b === undefined ? [x, w] : [x, w, b])) as tf.Tensor2D;
+}
+
+function productGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
+  const [x, w] = saved as [tf.Tensor, tf.Tensor];
+  return [tf.matMul(dy, tf.transpose(w)), tf.matMul(tf.transpose(x), dy)];
+}
+
+function affineGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
+  return [...productGradients(dy, saved), tf.sum(dy, 0)];
 }
