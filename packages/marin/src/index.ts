@@ -1,1 +1,19 @@
-export {};
+export { evaluateBaselines, type Baseline, type BaselineOptions } from "./evaluation/baselines.js";
+export { KneserNeyModel } from "./evaluation/kneser-ney.js";
+export { TokenUnigram } from "./evaluation/token-unigram.js";
+export {
+  builtinSource,
+  collectDocuments,
+  type CollectedDocuments,
+  type CollectOptions,
+  type CollectSummary,
+  type GroupCounts,
+} from "./processing/collect-documents.js";
+export type { Document } from "./processing/corpus/document.js";
+export { readDocuments } from "./processing/documents-file.js";
+export type { ProcessingOptions, ProcessingProgress } from "./processing/progress.js";
+export { sourceFingerprint } from "./processing/source-fingerprint.js";
+export { splitDocuments, splitOf, type Split, type SplitOptions, type SplitPart, type SplitRule } from "./processing/split-documents.js";
+export { tokenizeDocuments, type TokenizedDocuments, type TokenizeOptions } from "./processing/tokenize-documents.js";
+export { loadTokenizer, type Tokenizer } from "./processing/tokenizer/tokenizer.js";
+export { trainTokenizer, type TrainedTokenizer, type TrainTokenizerOptions } from "./processing/tokenizer/train-tokenizer.js";

