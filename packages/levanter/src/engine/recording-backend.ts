@@ -155,9 +155,12 @@ function readError(): MarinError {
   );
 }
 
-/** The first stack frame outside of tfjs and of this engine: where the user's function made the call. */
-export function callerLine(): string {
-  const frames = (new Error().stack ?? "").split("\n").slice(1);
-  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording|trace|graph)|node:internal/.test(line));
+/** Stack frames kept while a function is traced: tfjs puts a dozen of its own between the user's line and a kernel. */
+export const TRACE_STACK_FRAMES = 64;
+
+/** The first stack frame outside of tfjs and of the recorder: where the user's function made the call. */
+export function callerLine(error: Error = new Error()): string {
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording-\w+|trace|graph-builder)\.[jt]s|node:internal/.test(line));
   return frame === undefined ? "an unknown place" : frame.trim().replace(/^at /, "");
 }

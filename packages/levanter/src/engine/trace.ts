@@ -4,7 +4,7 @@ import "@tensorflow/tfjs-layers";
 import { MarinError } from "@marin/iris";
 import type { Graph, Value } from "./graph.js";
 import { GraphBuilder } from "./graph-builder.js";
-import { callerLine, RECORDING_BACKEND, RecordingBackend } from "./recording-backend.js";
+import { callerLine, RECORDING_BACKEND, RecordingBackend, TRACE_STACK_FRAMES } from "./recording-backend.js";
 import { registerRecordingKernels } from "./recording-kernels.js";
 import type { Specs, TensorFunction } from "./types.js";
 
@@ -40,6 +40,8 @@ export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
   const previous: string | undefined = tf.getBackend();
   const builder = new GraphBuilder(name);
   switchBackend(RECORDING_BACKEND);
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = TRACE_STACK_FRAMES;
   backend.record(builder);
   tf.engine().startScope("trace");
   try {
@@ -55,6 +57,7 @@ export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
     throw explained(name, error);
   } finally {
     tf.engine().endScope();
+    Error.stackTraceLimit = stackTraceLimit;
     backend.record(undefined);
     if (previous !== undefined && previous !== "" && previous !== RECORDING_BACKEND) switchBackend(previous);
   }
@@ -63,13 +66,11 @@ export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
 /** Turns tfjs's words for an unregistered kernel into a typed error. */
 function explained(name: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  const missing = /kernel '(\w+)' (?:is )?not registered|Cannot find registered kernel '(\w+)'|Kernel '(\w+)' not registered/i.exec(error.message);
-  const kernel = missing?.[1] ?? missing?.[2] ?? missing?.[3];
+  const kernel = /kernel '(\w+)'/i.exec(error.message)?.[1];
   if (kernel === undefined) return error;
-  const where = (error.stack ?? "").split("\n").slice(1).find((line) => !/tfjs-core|[\\/]engine[\\/](recording|trace)|node:internal/.test(line));
   return new MarinError(
     "LEVANTER_NO_LOWERING",
-    `operation ${kernel} in "${name}" does not compile (called at ${where?.trim().replace(/^at /, "") ?? callerLine()}); use operations of the support table, or engine "cpu" or "wasm"`,
+    `operation ${kernel} in "${name}" does not compile (called at ${callerLine(error)}); use operations of the support table, or engine "cpu" or "wasm"`,
     { data: { kernel, program: name }, cause: error },
   );
 }

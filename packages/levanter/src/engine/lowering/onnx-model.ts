@@ -1,5 +1,7 @@
 import protobuf from "protobufjs";
 import { createHash } from "node:crypto";
+import { MarinError } from "@marin/iris";
+import { MAX_CONSTANT_BYTES } from "../recording-backend.js";
 import type { DType, TensorData } from "../types.js";
 
 /** ONNX's numbers for element types. */
@@ -98,8 +100,17 @@ export class OnnxModel {
     this.#outputs.push(valueInfo(name, dtype, shape));
   }
 
-  /** Adds a node that writes the values named in `outputs`. The domain "" is ONNX's own. */
+  /**
+   * Adds a node that writes the values named in `outputs`. The domain "" is ONNX's own.
+   *
+   * @throws `LEVANTER_UNSAFE_OPERATOR` for a `ScatterND` that reduces: ONNX Runtime's loses updates when several threads run it
+   */
   node(opType: string, inputs: readonly string[], outputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}, domain = ""): void {
+    if (opType === "ScatterND" && "reduction" in attributes) {
+      throw new MarinError("LEVANTER_UNSAFE_OPERATOR", `"${this.#name}" lowers to ScatterND with a reduction, which loses updates; use ScatterElements`, {
+        data: { program: this.#name },
+      });
+    }
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
     this.#nodes.push({ input: inputs, output: outputs, name: `${opType}_${this.#nodes.length}`, opType, attribute, domain });
   }
@@ -125,6 +136,11 @@ export class OnnxModel {
   }
 
   #initializer(tensor: TensorProto): string {
+    if (tensor.rawData.byteLength > MAX_CONSTANT_BYTES) {
+      throw new MarinError("LEVANTER_LARGE_CONSTANT", `"${this.#name}" holds a constant of ${tensor.rawData.byteLength} bytes; the limit is ${MAX_CONSTANT_BYTES}`, {
+        data: { program: this.#name, bytes: tensor.rawData.byteLength, limit: MAX_CONSTANT_BYTES },
+      });
+    }
     const key = `${tensor.dataType}[${tensor.dims.join(",")}]${createHash("sha256").update(tensor.rawData).digest("hex")}`;
     const known = this.#constants.get(key);
     if (known !== undefined) return known;

@@ -108,11 +108,14 @@ function swapped(value: Value): Value | undefined {
   return swaps ? (value.producer.inputs[0] as Value) : undefined;
 }
 
-const sameBroadcast: Rule = (context) => {
-  const { node, inputs } = context;
-  const tiles = isOp(node, "tile") && node.attributes.repeats.every((count) => count === 1);
-  if (node.op !== "broadcast" && !tiles) return undefined;
-  return sameShape((inputs[0] as Value).shape, outputOf(context).shape) ? [inputs[0] as Value] : undefined;
+const broadcasts: Rule = (context) => {
+  const { node, inputs, builder } = context;
+  const x = inputs[0] as Value;
+  // Repeating an axis of length one is broadcasting it, which element-wise operations do by themselves.
+  const repeatsOnes = isOp(node, "tile") && node.attributes.repeats.every((count, axis) => count === 1 || x.shape[axis] === 1);
+  if (node.op !== "broadcast" && !repeatsOnes) return undefined;
+  if (sameShape(x.shape, outputOf(context).shape)) return [x];
+  return repeatsOnes ? [builder.one("broadcast", [x], {}, outputOf(context))] : undefined;
 };
 
 /** A sum, mean, maximum or minimum over axes of length one only changes the shape. */
@@ -124,4 +127,4 @@ const reductionOfOne: Rule = (context) => {
 };
 
 /** Rules that need only the node and what made its inputs. */
-export const SIMPLIFICATIONS: readonly Rule[] = [neutralOperand, reshapes, transposes, transposedOperands, sameBroadcast, reductionOfOne, smallOperands];
+export const SIMPLIFICATIONS: readonly Rule[] = [neutralOperand, reshapes, transposes, transposedOperands, broadcasts, reductionOfOne, smallOperands];

@@ -1,0 +1,94 @@
+import * as tf from "@tensorflow/tfjs-core";
+import "@tensorflow/tfjs-backend-cpu";
+import { isMarinError } from "@marin/iris";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Graph } from "./graph.js";
+import { trace } from "./trace.js";
+import type { Specs, TensorFunction } from "./types.js";
+
+const vector: Specs = { x: { shape: [4], dtype: "float32" } };
+
+function codeOf(fn: TensorFunction, inputs: Specs = vector): string {
+  try {
+    trace("test", fn, inputs);
+    return "no error";
+  } catch (error) {
+    return isMarinError(error) ? `${error.code}: ${error.message}` : String(error);
+  }
+}
+
+function ops(graph: Graph): string[] {
+  return graph.nodes.map((node) => node.op);
+}
+
+beforeEach(() => {
+  void tf.setBackend("cpu");
+});
+
+describe("trace", () => {
+  it("records operations, shapes and names in order", () => {
+    const graph = trace("affine", ({ x }) => ({ y: tf.add(tf.mul(x as tf.Tensor, 3), 1), first: tf.slice(x as tf.Tensor1D, 1, 2) }), vector);
+    expect(ops(graph).filter((op) => op !== "fill")).toEqual(["mul", "add", "slice"]);
+    expect([...graph.inputs.keys()]).toEqual(["x"]);
+    expect([...graph.outputs].map(([name, value]) => [name, value.shape, value.dtype])).toEqual([["y", [4], "float32"], ["first", [2], "float32"]]);
+  });
+
+  it("records tfjs's own gradients", () => {
+    const graph = trace("gradient", ({ x }) => ({ dx: tf.grad((v: tf.Tensor) => tf.sum(tf.square(v)))(x as tf.Tensor) }), vector);
+    expect(graph.outputs.get("dx")?.shape).toEqual([4]);
+    expect(ops(graph)).toContain("mul");
+  });
+
+  it("makes equal computations and equal constants one", () => {
+    const fn: TensorFunction = ({ x }) => {
+      const scale = (): tf.Tensor => tf.mul(x as tf.Tensor, tf.tensor1d([1, 2, 3, 4]));
+      return { y: tf.add(scale(), scale()) };
+    };
+    expect(ops(trace("twice", fn, vector))).toEqual(["constant", "mul", "add"]);
+  });
+
+  it("keeps 0 and −0 apart", () => {
+    const graph = trace("zeros", ({ x }) => ({ a: tf.add(x as tf.Tensor, tf.scalar(0)), b: tf.add(x as tf.Tensor, tf.scalar(-0)) }), vector);
+    expect(ops(graph).filter((op) => op === "fill")).toHaveLength(2);
+  });
+
+  it("refuses to read a value, naming the caller's line", () => {
+    expect(codeOf(({ x }) => ({ y: tf.mul(x as tf.Tensor, (x as tf.Tensor).dataSync()[0] as number) }))).toMatch(/^LEVANTER_TRACE_READ: .*trace\.test\.ts:\d+/);
+  });
+
+  it("refuses operations without a lowering, naming operation and line", () => {
+    expect(codeOf(({ x }) => ({ y: tf.topk(x as tf.Tensor, 2).values }))).toMatch(/^LEVANTER_NO_LOWERING: operation TopK in "test" .*trace\.test\.ts:\d+/);
+    expect(codeOf(({ x }) => ({ y: tf.gather(tf.reshape(x as tf.Tensor, [2, 2]), tf.tensor2d([[0], [1]], [2, 1], "int32"), 1, 1) }))).toMatch(/^LEVANTER_NO_LOWERING: gather with batchDims/);
+  });
+
+  it("refuses tensors made outside", () => {
+    const outside = tf.tensor1d([1, 2, 3, 4]);
+    expect(codeOf(({ x }) => ({ y: tf.add(x as tf.Tensor, outside) }))).toMatch(/^LEVANTER_CAPTURED_TENSOR: .*\[4\].*pass it as an input/);
+    expect([...outside.dataSync()]).toEqual([1, 2, 3, 4]);
+  });
+
+  it("refuses large constants but not large uniform ones", () => {
+    const values = Float32Array.from({ length: (1 << 18) + 1 }, (_unused, index) => index);
+    expect(codeOf(() => ({ y: tf.tensor1d(values) }))).toMatch(/^LEVANTER_LARGE_CONSTANT: .*1048580 bytes/);
+    expect(ops(trace("zeros", () => ({ y: tf.zeros([2048, 2048]) }), {}))).toEqual(["fill"]);
+  });
+
+  it("refuses other dtypes", () => {
+    expect(codeOf(() => ({ y: tf.tensor1d(["a", "b"]) }))).toMatch(/^LEVANTER_DTYPE: .*string/);
+  });
+
+  it("restores the backend that was current, also after an error", () => {
+    trace("fine", ({ x }) => ({ y: tf.neg(x as tf.Tensor) }), vector);
+    expect(tf.getBackend()).toBe("cpu");
+    expect(codeOf(() => { throw new Error("from the function"); })).toMatch(/from the function/);
+    expect(tf.getBackend()).toBe("cpu");
+    expect([...tf.tensor1d([1, 2]).dataSync()]).toEqual([1, 2]);
+  });
+
+  it("leaves no tensors behind", () => {
+    const before = tf.memory().numTensors;
+    trace("grad", ({ x }) => ({ dx: tf.grad((v: tf.Tensor) => tf.sum(tf.exp(v)))(x as tf.Tensor) }), vector);
+    expect(codeOf(({ x }) => ({ y: tf.topk(tf.neg(x as tf.Tensor), 2).values }))).toContain("TopK");
+    expect(tf.memory().numTensors).toBe(before);
+  });
+});
