@@ -42,7 +42,12 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString() };
   try {
     await mkdir(directory, { recursive: true });
-    await acquire(path, record, directory);
+    await acquire(path, record, directory).catch(async (error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      // The last holder has just removed the directory with its lock.
+      await mkdir(directory, { recursive: true });
+      await acquire(path, record, directory);
+    });
   } catch (error) {
     throw fileError(error, { action: "lock the directory", path: directory });
   }
