@@ -35,9 +35,16 @@ export function renderLayers() {
 
 /** Imports that do not already follow from another import: the arrows that a picture needs. */
 function directImports(name) {
-  const reach = (from) => new Set(layers[from].imports.flatMap((other) => [other, ...reach(other)]));
   const { imports } = layers[name];
   return imports.filter((candidate) => !imports.some((other) => other !== candidate && reach(other).has(candidate)));
+}
+
+/** Everything that a package imports, directly or not. */
+function reach(name, seen = new Set()) {
+  for (const other of layers[name].imports.filter((next) => !seen.has(next))) {
+    reach(other, seen.add(other));
+  }
+  return seen;
 }
 
 /** Lines for people when the README's picture is not the one that layers.mjs gives. */

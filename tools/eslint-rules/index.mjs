@@ -31,7 +31,7 @@ const justifiedDisable = {
   create(context) {
     return {
       Program() {
-        for (const { start, end, message } of findDirectiveProblems(context.sourceCode.text)) {
+        for (const { start, end, message } of findDirectiveProblems(context.filename, context.sourceCode.text)) {
           context.report({ loc: locate(context.sourceCode, { start, end }), message });
         }
       },

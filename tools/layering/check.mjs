@@ -24,7 +24,7 @@ export function findLayeringProblems() {
         problems.push(`${at(reference.start)}  marin/${violation.rule}  ${violation.message}`);
       }
     }
-    for (const { start, message } of findDirectiveProblems(text)) {
+    for (const { start, message } of findDirectiveProblems(path, text)) {
       problems.push(`${at(start)}  marin/justified-disable  ${message}`);
     }
   }

@@ -1,4 +1,5 @@
 import ts from "typescript";
+import { parseSource } from "./source.mjs";
 
 const viModuleCalls = new Set(["mock", "doMock", "unmock", "doUnmock", "importActual", "importMock"]);
 
@@ -9,9 +10,9 @@ const viModuleCalls = new Set(["mock", "doMock", "unmock", "doUnmock", "importAc
  * `"module"` where the text is certainly a module specifier, `"text"` where it may be one (any other string literal), and `typeOnly`.
  */
 export function findReferences(fileName, text) {
-  const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
+  const { source, insideLiteral } = parseSource(fileName, text);
   const requireNames = collectRequireNames(source);
-  const references = [...tripleSlashReferences(source, text)];
+  const references = [...tripleSlashReferences(text)];
   const claimed = new Set();
 
   const add = (form, node, { judged = "module", computed = true, typeOnly = false } = {}) => {
@@ -51,7 +52,8 @@ export function findReferences(fileName, text) {
   if (/\.[cm]?jsx?$/.test(fileName)) {
     references.push(...jsDocImports(text));
   }
-  return references.sort((a, b) => a.start - b.start);
+  const inCode = (reference) => reference.form !== "triple-slash reference" && reference.form !== "JSDoc import";
+  return references.filter((reference) => inCode(reference) || !insideLiteral(reference.start)).sort((a, b) => a.start - b.start);
 }
 
 /** The text of a string or of a template without holes; `undefined` for anything else. */
@@ -111,7 +113,7 @@ function moduleCallForm(call, requireNames) {
   return undefined;
 }
 
-function* tripleSlashReferences(source, text) {
+function* tripleSlashReferences(text) {
   const header = /^[ \t]*\/\/\/\s*<(?:reference|amd-dependency)\s+[^>\n]*?(path|types)\s*=\s*(["'])([^"'\n]*)\2/gm;
   for (const match of text.matchAll(header)) {
     const start = match.index + match[0].indexOf("///");
