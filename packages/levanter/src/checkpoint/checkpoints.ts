@@ -1,6 +1,6 @@
-import { readdir, rename, rm, mkdir } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { writeDirectoryAtomic, writeFileAtomic } from "@marin/iris";
+import { fileError, writeDirectoryAtomic, writeFileAtomic } from "@marin/iris";
 import type { EngineBuffer, Specs } from "../engine/types.js";
 import {
   CHECKPOINT_VERSION,
@@ -34,7 +34,9 @@ export interface CheckpointState {
  * each tensor is copied to the host once, one after the other. File errors are those of `writeDirectoryAtomic` (`RIGGING_DISK_FULL`, ...).
  */
 export async function saveCheckpoint(root: string, step: number, state: CheckpointState, run: RunIdentity, engine: string): Promise<string> {
-  await mkdir(root, { recursive: true });
+  await mkdir(root, { recursive: true }).catch((error: unknown) => {
+    throw fileError(error, { action: "create the directory", path: root });
+  });
   const path = checkpointPath(root, step);
   await writeDirectoryAtomic(path, async (directory) => {
     const parameters = await writeSafetensors(join(directory, PARAMETERS_FILE), state.specs, (name) => read(state.parameters, name));

@@ -1,0 +1,167 @@
+import type { CheckpointState, NamedBuffers } from "./checkpoint/checkpoints.js";
+import type { Batch } from "./data/batch.js";
+import type { BufferGroup, ElementwiseProgram, Engine, Program, ReduceProgram, Specs } from "./engine/types.js";
+import { gradientName, lossAndGradients, type LanguageModel } from "./models/language-model.js";
+import { ADAMW_GROUPS, ADAMW_SCALARS, adamW, adamWScalars, type AdamWStep } from "./optim/adamw.js";
+import { addGradients, sumOfSquares } from "./optim/gradients.js";
+
+/** Sizes that a training state is compiled for. */
+export interface TrainingShape {
+  /** Rows computed at once. */
+  readonly microbatchSize: number;
+  /** Rows per update, a multiple of `microbatchSize`. */
+  readonly batchSize: number;
+  /** Tokens per row. */
+  readonly sequenceLength: number;
+}
+
+/** The parameters that share one weight decay, with what belongs to them. All groups have equal layouts. */
+interface Partition {
+  readonly decayed: boolean;
+  readonly parameters: BufferGroup;
+  readonly gradients: BufferGroup;
+  /** Sum over microbatches; absent where one microbatch is the whole batch. */
+  readonly total: BufferGroup | undefined;
+  readonly firstMoments: BufferGroup;
+  readonly secondMoments: BufferGroup;
+}
+
+/** What gradients say about a batch. */
+export interface GradientSummary {
+  /** Σ weight · loss / Σ weight over the batch, in nats per token. */
+  readonly loss: number;
+  /** Norm of the gradient of `loss`, before clipping. */
+  readonly gradientNorm: number;
+}
+
+/** Parameters, gradients and AdamW moments on an engine, with the programs that move them. Nothing is updated until `update` is called. */
+export class TrainingState implements CheckpointState {
+  readonly specs: Specs;
+  readonly parameters: NamedBuffers;
+  readonly firstMoments: NamedBuffers;
+  readonly secondMoments: NamedBuffers;
+  readonly #shape: TrainingShape;
+  readonly #partitions: readonly Partition[];
+  readonly #io: BufferGroup;
+  readonly #gradientTargets: NamedBuffers;
+  readonly #totalTargets: NamedBuffers;
+  readonly #programs: Programs;
+
+  private constructor(model: LanguageModel, shape: TrainingShape, partitions: readonly Partition[], io: BufferGroup, programs: Programs) {
+    this.specs = model.parameters;
+    this.#shape = shape;
+    this.#partitions = partitions;
+    this.#io = io;
+    this.#programs = programs;
+    this.parameters = merge(partitions, (partition) => partition.parameters);
+    this.firstMoments = merge(partitions, (partition) => partition.firstMoments);
+    this.secondMoments = merge(partitions, (partition) => partition.secondMoments);
+    this.#gradientTargets = asGradients(merge(partitions, (partition) => partition.gradients));
+    this.#totalTargets = asGradients(merge(partitions, (partition) => partition.total ?? partition.gradients));
+  }
+
+  /** Compiles the programs and allocates the state, all zeros. */
+  static async create(engine: Engine, model: LanguageModel, shape: TrainingShape): Promise<TrainingState> {
+    const rows = { shape: [shape.microbatchSize, shape.sequenceLength] };
+    const inputs: Specs = { tokens: { ...rows, dtype: "int32" }, targets: { ...rows, dtype: "int32" }, weights: { ...rows, dtype: "float32" } };
+    const accumulate = shape.batchSize > shape.microbatchSize;
+    const programs: Programs = {
+      gradients: await engine.compile("gradients", lossAndGradients(model), { ...model.parameters, ...inputs }),
+      accumulate: accumulate ? await engine.compileElementwise("accumulate", addGradients, ["total", "gradients"], []) : undefined,
+      norm: await engine.compileReduce("gradient-norm", sumOfSquares, ["gradients"]),
+      update: await engine.compileElementwise("adamw", adamW, ADAMW_GROUPS, ADAMW_SCALARS),
+    };
+    const partitions = [true, false].flatMap((decayed) => {
+      const specs = Object.fromEntries(Object.entries(model.parameters).filter(([name]) => model.isDecayed(name) === decayed));
+      if (Object.keys(specs).length === 0) return [];
+      const allocate = (): BufferGroup => engine.allocate(specs);
+      return [
+        {
+          decayed,
+          parameters: allocate(),
+          gradients: allocate(),
+          total: accumulate ? allocate() : undefined,
+          firstMoments: allocate(),
+          secondMoments: allocate(),
+        },
+      ];
+    });
+    const io = engine.allocate({ ...inputs, lossSum: { shape: [], dtype: "float32" } });
+    return new TrainingState(model, shape, partitions, io, programs);
+  }
+
+  /** Sets the parameters, by name. */
+  setParameters(values: Readonly<Record<string, Float32Array>>): void {
+    for (const [name, buffer] of Object.entries(this.parameters)) {
+      const data = values[name];
+      if (data === undefined) throw new TypeError(`no initial value for parameter ${name}`);
+      buffer.write(data);
+    }
+  }
+
+  /** Computes the summed gradients of a batch, microbatch by microbatch. Parameters and moments stay as they are. */
+  async computeGradients(batch: Batch): Promise<GradientSummary> {
+    const { batchSize, microbatchSize, sequenceLength } = this.#shape;
+    const { tokens, targets, weights, lossSum } = this.#io.buffers;
+    if (tokens === undefined || targets === undefined || weights === undefined || lossSum === undefined) throw new TypeError("the state was not set up");
+    const inputs = { ...this.parameters, tokens, targets, weights };
+    let loss = 0;
+    for (let row = 0; row < batchSize; row += microbatchSize) {
+      const [start, end] = [row * sequenceLength, (row + microbatchSize) * sequenceLength];
+      tokens.write(batch.tokens.subarray(start, end));
+      targets.write(batch.targets.subarray(start, end));
+      weights.write(batch.weights.subarray(start, end));
+      const outputs = row === 0 ? this.#totalTargets : this.#gradientTargets;
+      await this.#programs.gradients.run(inputs, { ...outputs, lossSum });
+      loss += (await lossSum.read())[0] ?? Number.NaN;
+      if (row > 0) await this.#accumulate();
+    }
+    let squares = 0;
+    for (const partition of this.#partitions) squares += await this.#programs.norm.run({ gradients: summed(partition) });
+    return { loss: loss / batch.weightSum, gradientNorm: Math.sqrt(squares) / batch.weightSum };
+  }
+
+  /** Applies one AdamW update with the gradients computed last. `weightDecay` reaches the decayed parameters only. */
+  async update(step: AdamWStep): Promise<void> {
+    for (const partition of this.#partitions) {
+      const { decayed, parameters, firstMoments, secondMoments } = partition;
+      const scalars = adamWScalars({ ...step, weightDecay: decayed ? step.weightDecay : 0 });
+      await this.#programs.update.run({ parameters, gradients: summed(partition), firstMoments, secondMoments }, scalars);
+    }
+  }
+
+  /** Releases programs and memory. */
+  release(): void {
+    const { gradients, accumulate, norm, update } = this.#programs;
+    for (const program of [gradients, accumulate, norm, update]) program?.dispose();
+    for (const { parameters, gradients: own, total, firstMoments, secondMoments } of this.#partitions) {
+      for (const group of [parameters, own, total, firstMoments, secondMoments]) group?.release();
+    }
+    this.#io.release();
+  }
+
+  async #accumulate(): Promise<void> {
+    for (const { total, gradients } of this.#partitions) {
+      if (total !== undefined) await this.#programs.accumulate?.run({ total, gradients }, {});
+    }
+  }
+}
+
+interface Programs {
+  readonly gradients: Program;
+  readonly accumulate: ElementwiseProgram | undefined;
+  readonly norm: ReduceProgram;
+  readonly update: ElementwiseProgram;
+}
+
+function summed({ total, gradients }: Partition): BufferGroup {
+  return total ?? gradients;
+}
+
+function merge(partitions: readonly Partition[], group: (partition: Partition) => BufferGroup): NamedBuffers {
+  return Object.assign({}, ...partitions.map((partition) => group(partition).buffers)) as NamedBuffers;
+}
+
+function asGradients(buffers: NamedBuffers): NamedBuffers {
+  return Object.fromEntries(Object.entries(buffers).map(([name, buffer]) => [gradientName(name), buffer]));
+}
