@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,25 +27,29 @@ function check() {
   return lines;
 }
 
-/** Problems that appear when the file at `path` has the content that `change` makes of the present one (empty where there is none). */
-function plant(path, change) {
-  const absolute = join(copy, path);
-  let before;
+/** Problems that appear when files have the content that their function makes of the present one (empty where there is none). */
+function plantAll(changes) {
+  const before = Object.keys(changes).map((path) => [join(copy, path), existsSync(join(copy, path)) ? readFileSync(join(copy, path), "utf8") : undefined]);
   try {
-    before = readFileSync(absolute, "utf8");
-  } catch {
-    mkdirSync(dirname(absolute), { recursive: true });
-  }
-  writeFileSync(absolute, change(before ?? ""));
-  try {
+    Object.values(changes).forEach((change, index) => {
+      const [path, text] = before[index];
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, change(text ?? ""));
+    });
     return check().filter((line) => !clean.has(line));
   } finally {
-    if (before === undefined) {
-      rmSync(absolute);
-    } else {
-      writeFileSync(absolute, before);
+    for (const [path, text] of before) {
+      if (text === undefined) {
+        rmSync(path);
+      } else {
+        writeFileSync(path, text);
+      }
     }
   }
+}
+
+function plant(path, change) {
+  return plantAll({ [path]: change });
 }
 
 const editJson = (edit) => (text) => {
@@ -90,24 +94,23 @@ describe("a manifest", () => {
       expect(problems, what).toContain(`${file}  ${message}`);
     }
   });
-
-  it("of the root must not offer packages to everyone", () => {
-    expect(plant("package.json", editJson((m) => (m.devDependencies["@marin/levanter"] = "workspace:*"))).join("\n")).toContain("package.json  marin/layers  the root must not depend on @marin/levanter");
-  });
 });
 
 describe("the layout", () => {
-  const cases = [
-    ["packages/zephyr/eslint.config.mjs", "export default [];\n", "a second eslint configuration"],
-    ["packages/zephyr/src/BadName.ts", "export const x = 1;\n", "kebab-case"],
-    ["packages/zephyr/tsconfig.paths.json", '{ "compilerOptions": { "paths": { "lev": ["../levanter/src/index.ts"] } } }\n', "can reach into other packages"],
-    ["packages/extra/package.json", '{ "name": "@marin/extra" }\n', "layers.mjs does not know extra"],
-  ];
-  for (const [path, text, message] of cases) {
-    it(`refuses ${path}`, () => {
-      expect(plant(path, () => text).join("\n")).toContain(message);
-    });
-  }
+  it("is refused with each of these files, all named at once", () => {
+    const problems = plantAll({
+      "packages/zephyr/eslint.config.mjs": () => "export default [];\n",
+      "packages/zephyr/src/BadName.ts": () => "export const x = 1;\n",
+      "packages/zephyr/tsconfig.paths.json": () => '{ "compilerOptions": { "paths": { "lev": ["../levanter/src/index.ts"] } } }\n',
+      "packages/extra/package.json": () => '{ "name": "@marin/extra" }\n',
+      "package.json": editJson((manifest) => (manifest.devDependencies["@marin/levanter"] = "workspace:*")),
+    }).join("\n");
+    expect(problems).toContain("packages/zephyr/eslint.config.mjs  marin/layout  a second eslint configuration");
+    expect(problems).toContain("packages/zephyr/src/BadName.ts  marin/layout  code files are named in kebab-case");
+    expect(problems).toContain("packages/zephyr/tsconfig.paths.json  marin/layers  paths, baseUrl, rootDirs and references can reach into other packages");
+    expect(problems).toContain("packages/extra  marin/layers  layers.mjs does not know extra");
+    expect(problems).toContain("package.json  marin/layers  the root must not depend on @marin/levanter");
+  });
 });
 
 describe("layers.mjs", () => {

@@ -1,12 +1,14 @@
-/** Runs turbo tasks as the root scripts need them: no telemetry, two tasks at a time on small machines, and all failures, not only the first. */
+/** Runs turbo tasks as the root scripts need them: no telemetry, no more tasks at once than cores, and all failures, not only the first. */
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { createRequire } from "node:module";
 import { repositoryRoot } from "./repository.mjs";
 
-const concurrency = Math.max(1, Math.min(4, availableParallelism()));
+const tasks = process.argv.slice(2);
+// The long tests take the whole machine, one package after the other.
+const concurrency = tasks.some((task) => task === "test:slow" || task === "test:soak") ? 1 : Math.min(4, availableParallelism());
 const turbo = createRequire(import.meta.url).resolve("turbo/bin/turbo");
-const result = spawnSync(process.execPath, [turbo, "run", ...process.argv.slice(2), "--continue=dependencies-successful", "--log-order=grouped", `--concurrency=${concurrency}`], {
+const result = spawnSync(process.execPath, [turbo, "run", ...tasks, "--continue=dependencies-successful", "--log-order=grouped", `--concurrency=${concurrency}`], {
   cwd: repositoryRoot,
   stdio: "inherit",
   env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", TURBO_NO_UPDATE_NOTIFIER: "1" },
