@@ -1,0 +1,137 @@
+import { fileError, formatBytes, isMarinError, MarinError } from "@marin/iris";
+import { open } from "node:fs/promises";
+import { byteOrderMarkLength, decodeUtf8 } from "../utf8.js";
+
+/** Settings of a {@link JsonlReader}. */
+export interface JsonlReaderOptions<T> {
+  /** The file: one JSON value a line, UTF-8. */
+  readonly path: string;
+  /**
+   * Checks each value and gives it its type, for example a zod schema's `parse`; what it throws is reported with file and
+   * line. Default: the value as it is, unchecked.
+   */
+  readonly parse?: (value: unknown) => T;
+  /** Aborts the reading. Default: never. */
+  readonly signal?: AbortSignal;
+  /** Longest line accepted, in bytes. Default 256 MiB, half of what a JavaScript string can hold. */
+  readonly maxLineBytes?: number;
+  /** Bytes read at once, at least 3. Default 1 MiB. */
+  readonly chunkBytes?: number;
+}
+
+/** One line of a file, without its line end. */
+interface Line {
+  readonly bytes: Buffer;
+  readonly number: number;
+  readonly offset: number;
+}
+
+/**
+ * The records of a JSON Lines file, in order. Lines of white space only are passed over, a byte order mark is dropped,
+ * CR LF is a line end too; the last line needs none. Can be iterated again.
+ *
+ * Iterating throws MarinError ZEPHYR_BAD_JSON (file and line), ZEPHYR_BAD_RECORD (the value was refused by `parse`),
+ * ZEPHYR_NOT_UTF8 (file, line, offset), ZEPHYR_LINE_TOO_LONG, RIGGING_NOT_FOUND and the other file errors.
+ */
+export class JsonlReader<T = unknown> implements AsyncIterable<T> {
+  readonly #options: JsonlReaderOptions<T>;
+
+  /** @param options - the file and how to read it */
+  constructor(options: JsonlReaderOptions<T>) {
+    this.#options = options;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    const { path, parse } = this.#options;
+    for await (const lines of this.#lines()) {
+      for (const line of lines) {
+        if (isBlank(line.bytes)) continue;
+        const value = parseLine(path, line);
+        yield parse === undefined ? (value as T) : checkValue(path, line, value, parse);
+      }
+    }
+  }
+
+  /** The lines, one array for each chunk read: one promise a chunk is a fraction of the cost of one a line. */
+  async *#lines(): AsyncGenerator<Line[]> {
+    const { path, signal, maxLineBytes = 1 << 28, chunkBytes = 1 << 20 } = this.#options;
+    const refuse = (error: unknown): never => {
+      throw fileError(error, { action: "read", path });
+    };
+    const handle = await open(path).catch(refuse);
+    try {
+      // Pieces of a line that the chunks before have begun.
+      let pieces: Buffer[] = [];
+      let piecesLength = 0;
+      let number = 1;
+      let offset = 0;
+      for (let first = true; ; first = false) {
+        signal?.throwIfAborted();
+        // A fresh buffer each time: lines handed out point into it.
+        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null).catch(refuse);
+        if (bytesRead === 0) break;
+        const chunk = buffer.subarray(0, bytesRead);
+        const lines: Line[] = [];
+        let start = first ? byteOrderMarkLength(chunk) : 0;
+        offset += start;
+        for (let end = chunk.indexOf(10, start); end !== -1; end = chunk.indexOf(10, start)) {
+          const rest = chunk.subarray(start, end);
+          const bytes = pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
+          lines.push({ bytes, number, offset });
+          pieces = [];
+          piecesLength = 0;
+          number += 1;
+          offset += bytes.length + 1;
+          start = end + 1;
+        }
+        if (start < chunk.length) pieces.push(chunk.subarray(start));
+        piecesLength += chunk.length - start;
+        if (piecesLength > maxLineBytes) throw lineTooLong(path, number, maxLineBytes);
+        yield lines;
+      }
+      if (piecesLength > 0) yield [{ bytes: Buffer.concat(pieces), number, offset }];
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** Only what JSON calls white space. */
+function isBlank(bytes: Buffer): boolean {
+  for (const byte of bytes) if (byte !== 32 && byte !== 13 && byte !== 9) return false;
+  return true;
+}
+
+function parseLine(path: string, line: Line): unknown {
+  const text = decodeUtf8(line.bytes, { path, offset: line.offset, line: line.number });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("ZEPHYR_BAD_JSON", `${path}, line ${String(line.number)} is not JSON: ${reason}.`, {
+      data: { path, line: line.number, offset: line.offset, bytes: line.bytes.length },
+      cause,
+    });
+  }
+}
+
+function checkValue<T>(path: string, line: Line, value: unknown, parse: (value: unknown) => T): T {
+  try {
+    return parse(value);
+  } catch (cause) {
+    if (isMarinError(cause, "ZEPHYR_BAD_RECORD")) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("ZEPHYR_BAD_RECORD", `${path}, line ${String(line.number)} does not hold what it should: ${reason}`, {
+      data: { path, line: line.number, offset: line.offset },
+      cause,
+    });
+  }
+}
+
+function lineTooLong(path: string, line: number, limit: number): MarinError {
+  return new MarinError(
+    "ZEPHYR_LINE_TOO_LONG",
+    `${path}, line ${String(line)} is longer than ${formatBytes(limit)}: is it JSON Lines, one value a line? If it is, raise maxLineBytes.`,
+    { data: { path, line, limit } },
+  );
+}
