@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bigram } from "../test/bigram.js";
+import { emptyBatch, type Batch } from "./data/batch.js";
+import { OnnxEngine } from "./engine/compiled-engine.js";
+import type { Engine } from "./engine/types.js";
+import { integerBelow } from "./rng/distributions.js";
+import { RandomKey } from "./rng/random-key.js";
+import { TrainingState } from "./training-state.js";
+
+const [V, D, B, T] = [50, 8, 8, 6];
+const model = bigram(V, D);
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await OnnxEngine.create({ threads: 1 });
+});
+afterAll(() => engine.dispose());
+
+/** Random tokens; row r has weight 1 at its first `lengths[r]` places. */
+function batchOf(lengths: readonly number[]): Batch {
+  const batch = emptyBatch(B, T);
+  const key = RandomKey.fromSeed(9);
+  for (let i = 0; i < B * T; i++) {
+    batch.tokens[i] = integerBelow(key.fold("tokens").fold(i), V);
+    batch.targets[i] = integerBelow(key.fold("targets").fold(i), V);
+    const weight = i % T < (lengths[Math.floor(i / T)] ?? 0) ? 1 : 0;
+    batch.weights[i] = weight;
+    batch.weightSum += weight;
+  }
+  return batch;
+}
+
+const UNEVEN = batchOf([6, 6, 1, 0, 2, 6, 0, 1]);
+const STEP = { update: 1, learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
+
+interface Outcome {
+  readonly loss: number;
+  readonly gradientNorm: number;
+  readonly moments: Float32Array;
+}
+
+/** Loss, norm, and the first moments after one update: a tenth of the gradient. */
+async function outcome(batch: Batch, microbatchSize: number): Promise<Outcome> {
+  const state = await TrainingState.create(engine, model, { batchSize: batch.weights.length / T, microbatchSize, sequenceLength: T });
+  state.setParameters(model.initialize(RandomKey.fromSeed(0)));
+  const summary = await state.computeGradients(batch);
+  await state.update({ ...STEP, gradientScale: 1 / batch.weightSum });
+  const moments = await Promise.all(Object.values(state.firstMoments).map((buffer) => buffer.read()));
+  state.release();
+  return { ...summary, moments: Float32Array.from(moments.flatMap((values) => [...values])) };
+}
+
+function relativeDistance(a: Float32Array, b: Float32Array): number {
+  const norm = (values: Float32Array): number => Math.hypot(...values);
+  return norm(a.map((x, i) => x - (b[i] ?? 0))) / norm(b);
+}
+
+describe("gradient accumulation", () => {
+  it.each([4, 2, 1])("over microbatches of %i equals the full batch, whatever the weights", async (microbatchSize) => {
+    const full = await outcome(UNEVEN, B);
+    const accumulated = await outcome(UNEVEN, microbatchSize);
+    expect(accumulated.loss).toBeCloseTo(full.loss, 5);
+    expect(accumulated.gradientNorm / full.gradientNorm).toBeCloseTo(1, 5);
+    expect(relativeDistance(accumulated.moments, full.moments)).toBeLessThan(1e-6);
+  });
+
+  it("is not the mean of the microbatches' means", async () => {
+    const full = await outcome(UNEVEN, B);
+    const halves = [0, 1].map((half): Batch => {
+      const part = <A extends Int32Array | Float32Array>(values: A): A => values.slice((half * B * T) / 2, ((half + 1) * B * T) / 2) as A;
+      const weights = part(UNEVEN.weights);
+      return { tokens: part(UNEVEN.tokens), targets: part(UNEVEN.targets), weights, weightSum: weights.reduce((a, b) => a + b, 0) };
+    });
+    const [first, second] = await Promise.all(halves.map((batch) => outcome(batch, B / 2)));
+    const mean = (first as Outcome).moments.map((x, i) => (x + ((second as Outcome).moments[i] ?? 0)) / 2);
+    expect(relativeDistance(mean, full.moments)).toBeGreaterThan(1e-2);
+  });
+
+  it("gives the loss and the gradient of the model, by finite differences", async () => {
+    const { loss, moments } = await outcome(UNEVEN, B);
+    const values = model.initialize(RandomKey.fromSeed(0));
+    const lossOf = (name: string, index: number, change: number): number => {
+      const changed = { ...values, [name]: Float64Array.from(values[name] ?? []) } as Record<string, Float32Array | Float64Array>;
+      (changed[name] as Float64Array)[index] = (changed[name]?.[index] ?? 0) + change;
+      return referenceLoss(changed);
+    };
+    expect(loss).toBeCloseTo(referenceLoss(values), 5);
+    // Places of the moments: 400 of the table, 8 of the bias, 400 of the head, in partition order: the decayed head first.
+    const places = [...Array.from({ length: 8 }, (_, i) => ["head", i * 31, i * 31] as const), ...Array.from({ length: 8 }, (_, i) => ["bias", i, V * D + V * D + i] as const)];
+    for (const [name, index, place] of places) {
+      const slope = (lossOf(name, index, 1e-5) - lossOf(name, index, -1e-5)) / 2e-5;
+      expect(Math.abs(10 * (moments[place] ?? 0) - slope), `${name}[${String(index)}]`).toBeLessThan(1e-5);
+    }
+  });
+});
+
+describe("weight decay", () => {
+  it("shrinks decayed parameters only", async () => {
+    const state = await TrainingState.create(engine, model, { batchSize: B, microbatchSize: B, sequenceLength: T });
+    const start = model.initialize(RandomKey.fromSeed(0));
+    state.setParameters(start);
+    const silent = batchOf([]);
+    await state.computeGradients(silent);
+    await state.update({ ...STEP, gradientScale: 1 });
+    const after = async (name: string): Promise<number[]> => [...((await state.parameters[name]?.read()) ?? [])];
+    expect(await after("table")).toEqual([...(start["table"] ?? [])]);
+    (await after("head")).forEach((value, i) => {
+      expect(value).toBeCloseTo((start["head"]?.[i] ?? 0) * (1 - 0.01 * 0.1), 6);
+    });
+    state.release();
+  });
+});
+
+/** The weighted mean loss of the bigram model, written out in float64. */
+function referenceLoss(parameters: Readonly<Record<string, Float32Array | Float64Array>>): number {
+  const at = (name: string, index: number): number => parameters[name]?.[index] ?? 0;
+  let sum = 0;
+  for (let i = 0; i < B * T; i++) {
+    const hidden = Array.from({ length: D }, (_, d) => at("table", (UNEVEN.tokens[i] ?? 0) * D + d) + at("bias", d));
+    const logits = Array.from({ length: V }, (_, v) => hidden.reduce((total, h, d) => total + h * at("head", v * D + d), 0));
+    const logSum = Math.log(logits.reduce((total, logit) => total + Math.exp(logit), 0));
+    sum += (UNEVEN.weights[i] ?? 0) * (logSum - (logits[UNEVEN.targets[i] ?? 0] ?? 0));
+  }
+  return sum / UNEVEN.weightSum;
+}
