@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError, writeFileAtomic } from "@marin/rigging";
+import { writeJsonl } from "@marin/zephyr";
 import { type Document, documentId, normalizeText, type SourceText } from "./corpus/document.js";
 import { readBuiltinTexts } from "./corpus/builtin-sources.js";
 import { listTextFiles, readFolderTexts } from "./corpus/folder-source.js";
 import { splitText } from "./corpus/split-text.js";
-import { writeDocuments } from "./documents-file.js";
 import type { ProcessingOptions } from "./progress.js";
 
 /** The source that means the texts of the npm data packages. */
@@ -107,7 +107,7 @@ export async function collectDocuments(options: CollectOptions): Promise<Collect
 
   await mkdir(outputDir, { recursive: true });
   const path = join(outputDir, "documents.jsonl");
-  await writeDocuments(path, documents());
+  await writeJsonl(path, documents());
   const summary: CollectSummary = {
     source,
     documents: seen.size,

@@ -1,19 +1,16 @@
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
-import { writeFileAtomic } from "@marin/rigging";
+import { JsonlReader } from "@marin/zephyr";
+import { z } from "zod";
 import type { Document } from "./corpus/document.js";
 
-export async function* readDocuments(path: string, signal?: AbortSignal): AsyncGenerator<Document> {
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-    signal?.throwIfAborted();
-    yield JSON.parse(line) as Document;
-  }
-}
+const document = z.object({ id: z.string(), text: z.string(), source: z.string() });
 
-export async function writeDocuments(path: string, documents: AsyncIterable<Document>): Promise<void> {
-  await writeFileAtomic(path, lines(documents));
-}
-
-async function* lines(documents: AsyncIterable<Document>): AsyncGenerator<Uint8Array> {
-  for await (const { id, text, source } of documents) yield Buffer.from(`${JSON.stringify({ id, text, source })}\n`);
+/**
+ * The documents of a JSON Lines file, in order.
+ *
+ * @param path - a file that `collectDocuments` or `splitDocuments` wrote
+ * @param signal - stops the reading, throwing its reason
+ * @throws MarinError ZEPHYR_BAD_RECORD, ZEPHYR_BAD_JSON, ZEPHYR_NOT_UTF8 naming file and line, RIGGING_NOT_FOUND and the other file errors
+ */
+export function readDocuments(path: string, signal?: AbortSignal): AsyncIterable<Document> {
+  return new JsonlReader<Document>({ path, parse: (value) => document.parse(value), ...(signal === undefined ? {} : { signal }) });
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError } from "@marin/rigging";
-import type { Document } from "./corpus/document.js";
-import { readDocuments, writeDocuments } from "./documents-file.js";
+import { JsonlWriter } from "@marin/zephyr";
+import { readDocuments } from "./documents-file.js";
 import type { ProcessingOptions } from "./progress.js";
 
 /** The two parts of a corpus. */
@@ -60,26 +60,40 @@ export async function splitDocuments(options: SplitOptions): Promise<Readonly<Re
     throw new MarinError("MARIN_SPLIT_FRACTION", `validationFraction must be above 0 and below 1, found ${String(rule.validationFraction)}.`, { data: { ...rule } });
   }
   await mkdir(outputDir, { recursive: true });
-  const write = async (split: Split): Promise<SplitPart> => {
-    const path = join(outputDir, `${split}.jsonl`);
-    const counts = { documents: 0, bytes: 0 };
-    await writeDocuments(path, select(split, rule, options, counts));
-    if (counts.documents > 0) return { path, ...counts };
-    throw new MarinError(
-      "MARIN_EMPTY_SPLIT",
-      `No document of ${documents} falls into the ${split} split with validationFraction ${String(rule.validationFraction)}. Add documents, lower documents.maxDocumentBytes so that texts are cut into more of them, or change documents.validationFraction.`,
-      { data: { split, ...rule } },
-    );
-  };
-  return { train: await write("train"), validation: await write("validation") };
+  const parts = { train: newPart(outputDir, "train"), validation: newPart(outputDir, "validation") };
+  const writers = { train: new JsonlWriter(parts.train.path), validation: new JsonlWriter(parts.validation.path) };
+  try {
+    let done = 0;
+    for await (const document of readDocuments(documents, options.signal)) {
+      const split = splitOf(document.id, rule);
+      await writers[split].write(document);
+      parts[split].documents += 1;
+      parts[split].bytes += Buffer.byteLength(document.text);
+      done += 1;
+      options.onProgress?.({ done, unit: "documents" });
+    }
+    for (const split of ["train", "validation"] as const) if (parts[split].documents === 0) throw emptySplit(documents, split, rule, done);
+    await writers.train.close();
+    await writers.validation.close();
+  } finally {
+    await writers.train.abort();
+    await writers.validation.abort();
+  }
+  return parts;
 }
 
-async function* select(split: Split, rule: SplitRule, { documents, signal, onProgress }: SplitOptions, counts: { documents: number; bytes: number }): AsyncGenerator<Document> {
-  for await (const document of readDocuments(documents, signal)) {
-    if (splitOf(document.id, rule) !== split) continue;
-    counts.documents += 1;
-    counts.bytes += Buffer.byteLength(document.text);
-    onProgress?.({ done: counts.documents, unit: `${split} documents` });
-    yield document;
-  }
+function newPart(outputDir: string, split: Split): { path: string; documents: number; bytes: number } {
+  return { path: join(outputDir, `${split}.jsonl`), documents: 0, bytes: 0 };
+}
+
+function emptySplit(documents: string, split: Split, rule: SplitRule, total: number): MarinError {
+  const remedy =
+    split === "validation"
+      ? "raise documents.validationFraction, or lower documents.maxDocumentBytes so that texts are cut into more documents"
+      : "lower documents.validationFraction";
+  return new MarinError(
+    "MARIN_EMPTY_SPLIT",
+    `None of the ${String(total)} documents of ${documents} falls into the ${split} split with validationFraction ${String(rule.validationFraction)}: add documents, ${remedy}.`,
+    { data: { split, documents: total, ...rule } },
+  );
 }

@@ -26,6 +26,8 @@ function joinTokens(tokens: readonly string[]): string {
   for (const token of tokens) {
     const word = plainWord(token);
     if (word === "" || (word === previous && writtenTwice.has(word))) continue;
+    // An abbreviation's full stop ends the sentence too.
+    if (word === "." && text.endsWith(".")) continue;
     if (text !== "" && !noSpaceBefore.has(word) && !noSpaceAfter.has(previous)) text += " ";
     text += word === "``" || word === "''" ? '"' : word;
     previous = word;

@@ -1,6 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { MarinError, readJson } from "@marin/rigging";
 import { z } from "zod";
 import { brownToProse } from "./brown.js";
@@ -45,7 +45,7 @@ const builtinSources: readonly BuiltinSource[] = [
  */
 export async function* readBuiltinTexts(resolveFrom: string | URL): AsyncGenerator<SourceText> {
   for (const source of builtinSources) {
-    const folder = join(packageFolder(source.package, resolveFrom), source.folder);
+    const folder = join(await packageFolder(source.package, resolveFrom), source.folder);
     const names = (await readdir(folder)).filter((name) => source.file.test(name)).sort();
     if (names.length === 0) {
       throw new MarinError("MARIN_DATA_PACKAGE_EMPTY", `No texts named like ${source.file.source} in ${folder}: the package "${source.package}" is not the expected version.`, {
@@ -69,21 +69,24 @@ export async function builtinPackageVersions(resolveFrom: string | URL): Promise
   const manifest = z.object({ version: z.string() });
   const versions: Record<string, string> = {};
   for (const { package: name } of builtinSources) {
-    versions[name] = (await readJson(join(packageFolder(name, resolveFrom), "package.json"), manifest)).version;
+    versions[name] = (await readJson(join(await packageFolder(name, resolveFrom), "package.json"), manifest)).version;
   }
   return versions;
 }
 
-function packageFolder(name: string, resolveFrom: string | URL): string {
-  try {
-    return dirname(createRequire(resolveFrom).resolve(`${name}/package.json`));
-  } catch (cause) {
-    throw new MarinError(
-      "MARIN_DATA_PACKAGE_MISSING",
-      `The built-in text package "${name}" cannot be found from ${String(resolveFrom)}. Add it to that package's dependencies and install, or train on your own folder: --set documents.source=./my-texts`,
-      { data: { package: name, resolveFrom: String(resolveFrom) }, cause },
-    );
+/** Looks as Node does, in the `node_modules` of each folder upwards, but not in NODE_PATH, which depends on how the process was started. */
+async function packageFolder(name: string, resolveFrom: string | URL): Promise<string> {
+  const start = String(resolveFrom).startsWith("file:") ? fileURLToPath(resolveFrom) : String(resolveFrom);
+  for (let folder = dirname(resolve(start)); ; folder = dirname(folder)) {
+    const candidate = join(folder, "node_modules", name);
+    if ((await stat(candidate).catch(() => undefined)) !== undefined) return candidate;
+    if (folder === dirname(folder)) break;
   }
+  throw new MarinError(
+    "MARIN_DATA_PACKAGE_MISSING",
+    `The built-in text package "${name}" cannot be found from ${start}. Add it to that package's dependencies and install, or train on your own folder: --set documents.source=./my-texts`,
+    { data: { package: name, resolveFrom: start } },
+  );
 }
 
 /** Page marks, HTML entities and rulings of the transcripts go; a speech is one line in the package. */
@@ -92,7 +95,8 @@ function cleanSpeech(raw: string): string {
     .replace(/\[p\.\d+\]|_{4,}/g, " ")
     .replace(/&quot;/g, '"')
     .replace(/&mdash;/g, "—")
-    .replace(/ {2,}/g, " ");
+    .replace(/ {2,}/g, " ")
+    .trim();
 }
 
 /** Verse lines stand on one line in the package, set apart by runs of blanks. */

@@ -1,0 +1,24 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { documentId, normalizeText } from "./document.js";
+
+test("the id is the SHA-256 of the UTF-8 bytes", () => {
+  // FIPS 180-2, appendix B.1.
+  expect(documentId("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+test("texts that read the same become the same", () => {
+  expect(normalizeText("\uFEFF\r\nCafe\u0301 \r\n\r\n\r\n\r\nbar\u0000\t\n\n")).toBe("Café\n\nbar");
+});
+
+test("indentation stays", () => {
+  expect(normalizeText("\n  one\n    two\n")).toBe("  one\n    two");
+});
+
+test("normalising twice changes nothing", () => {
+  const text = fc.array(fc.oneof(fc.constantFrom("\n", "\r", "\r\n", " ", "\t", "\u0301", "e", "\u0007"), fc.string({ unit: "grapheme" }))).map((parts) => parts.join(""));
+  fc.assert(fc.property(text, (raw) => {
+    const once = normalizeText(raw);
+    expect(normalizeText(once)).toBe(once);
+  }));
+});
