@@ -1,5 +1,6 @@
 import { MarinError } from "@marin/iris";
-import type { DType, Specs, TensorData, TensorSpec } from "../types.js";
+import { elementCount } from "../buffer-checks.js";
+import type { DType, Specs, TensorData } from "../types.js";
 
 /** Every tensor begins at a multiple of this many bytes: results of some kernels depend on the address modulo 16. */
 export const alignmentBytes = 64;
@@ -8,11 +9,6 @@ export const alignmentBytes = 64;
 const pageBytes = 4096;
 
 const bytesPerElement: Readonly<Record<DType, number>> = { float32: 4, int32: 4, bool: 1 };
-
-/** Number of elements of a tensor. */
-export function elementCount(spec: TensorSpec): number {
-  return spec.shape.reduce((product, extent) => product * extent, 1);
-}
 
 /** Where each tensor lies in an arena; a pure function of the specs, so equal specs have equal layouts. */
 export interface ArenaLayout {

@@ -1,0 +1,175 @@
+import { availableParallelism, cpus } from "node:os";
+import { MarinError } from "@marin/iris";
+import { ArenaBuffer, ArenaGroup } from "./arena-group.js";
+import { requireBuffers, requireDistinct } from "./buffer-checks.js";
+import { ChunkedElementwise, ChunkedReduce } from "./chunked-programs.js";
+import type { ChunkContext } from "./chunked-programs.js";
+import { compileElementwiseToOnnx, compileReduceToOnnx, compileToOnnx } from "./compile.js";
+import { cpuFeatures } from "./cpu-features.js";
+import { inputName, outputName } from "./lowering/lower.js";
+import type { LoweredModel } from "./lowering/lower.js";
+import { RunQueue } from "./run-queue.js";
+import { loadRuntime } from "./runtime/load-runtime.js";
+import type { Binding, BoundTensors, Runtime, RuntimeSession } from "./runtime/runtime.js";
+import type { BufferGroup, ElementwiseProgram, Engine, EngineBuffer, Program, ReduceProgram, Specs, TensorFunction } from "./types.js";
+
+/** How the compiled engine computes. */
+export interface OnnxEngineOptions {
+  /** Threads within one operator, and pieces of element-wise programs computed at a time. Default: all that the process may use. */
+  readonly threads?: number;
+  /** Receives one line when ONNX Runtime is reached in a slower way than usual. Default: dropped. */
+  readonly onNotice?: (line: string) => void;
+}
+
+/**
+ * The compiled engine: functions are traced once, lowered to ONNX and run by ONNX Runtime on the CPU; buffers are host memory that its
+ * kernels read and write in place.
+ */
+export class OnnxEngine implements Engine {
+  readonly name = "onnx";
+  readonly description: string;
+  readonly fingerprint: string;
+  readonly #runtime: Runtime;
+  readonly #threads: number;
+  readonly #queue = new RunQueue();
+  readonly #groups = new Set<ArenaGroup>();
+  readonly #programs = new Set<{ dispose(): void }>();
+  readonly #chunks: ChunkContext;
+
+  private constructor(runtime: Runtime, threads: number) {
+    this.#runtime = runtime;
+    this.#threads = threads;
+    this.description = `onnx: ONNX Runtime ${runtime.version} (${runtime.kind}), ${threads} ${threads === 1 ? "thread" : "threads"}, ${cpus()[0]?.model.trim() ?? "unknown CPU"}`;
+    // Not the number of threads: results do not depend on it.
+    this.fingerprint = `onnx ${runtime.version} ${runtime.kind}; ${cpuFeatures()}`;
+    this.#chunks = { queue: this.#queue, lanes: threads, addressOf: runtime.addressOf, own: (group) => this.#ownGroup(group) };
+  }
+
+  /**
+   * Loads the runtime.
+   *
+   * @throws MarinError `LEVANTER_RUNTIME_UNAVAILABLE`, `LEVANTER_RUNTIME_VERSION`, `LEVANTER_CONFIG`
+   */
+  static async create(options: OnnxEngineOptions = {}): Promise<OnnxEngine> {
+    const threads = options.threads ?? availableParallelism();
+    if (!Number.isSafeInteger(threads) || threads < 1) throw new MarinError("LEVANTER_CONFIG", `threads is ${threads}; it must be a whole number of at least 1`, { data: { threads } });
+    return new OnnxEngine(await loadRuntime(options.onNotice ?? (() => undefined)), threads);
+  }
+
+  allocate(specs: Specs): BufferGroup {
+    const group = new ArenaGroup(specs, this.#queue, this.#runtime.addressOf);
+    this.#groups.add(group);
+    group.onRelease(() => this.#groups.delete(group));
+    return group;
+  }
+
+  async compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
+    const model = compileToOnnx(name, fn, inputs);
+    const session = await this.#runtime.createSession(model.bytes, { threads: this.#threads });
+    return this.#track(new OnnxProgram(name, inputs, model, session, this.#queue, (buffer) => this.#ownBuffer(buffer)));
+  }
+
+  async compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
+    const model = compileElementwiseToOnnx(name, fn, groups, scalars);
+    const session = await this.#runtime.createSession(model.bytes, { threads: 1 });
+    return this.#track(new ChunkedElementwise(name, session, groups, scalars, Object.keys(model.inputs), Object.keys(model.outputs), this.#chunks));
+  }
+
+  async compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram> {
+    const model = compileReduceToOnnx(name, fn, groups);
+    const session = await this.#runtime.createSession(model.bytes, { threads: 1 });
+    return this.#track(new ChunkedReduce(name, session, groups, Object.keys(model.inputs), this.#chunks));
+  }
+
+  async dispose(): Promise<void> {
+    await this.#queue.idle();
+    for (const program of this.#programs) program.dispose();
+    this.#programs.clear();
+    for (const group of this.#groups) group.release();
+  }
+
+  #track<T extends { dispose(): void }>(program: T): T {
+    this.#programs.add(program);
+    return program;
+  }
+
+  #ownBuffer(buffer: EngineBuffer): ArenaBuffer {
+    if (buffer instanceof ArenaBuffer && buffer.group.queue === this.#queue) return buffer;
+    throw foreign();
+  }
+
+  #ownGroup(group: BufferGroup): ArenaGroup {
+    if (group instanceof ArenaGroup && group.queue === this.#queue) return group;
+    throw foreign();
+  }
+}
+
+function foreign(): MarinError {
+  return new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+}
+
+/** A call prepared for one set of buffers. */
+interface PreparedCall {
+  readonly binding: Binding;
+  readonly unsubscribe: readonly (() => void)[];
+}
+
+class OnnxProgram implements Program {
+  readonly name: string;
+  readonly inputs: Specs;
+  readonly outputs: Specs;
+  readonly #session: RuntimeSession;
+  readonly #queue: RunQueue;
+  readonly #own: (buffer: EngineBuffer) => ArenaBuffer;
+  /** Inputs that the graph reads: those that do not matter for the outputs may be gone from it. */
+  readonly #read: ReadonlySet<string>;
+  readonly #calls = new Map<string, PreparedCall>();
+
+  constructor(name: string, inputs: Specs, model: LoweredModel, session: RuntimeSession, queue: RunQueue, own: (buffer: EngineBuffer) => ArenaBuffer) {
+    this.name = name;
+    this.inputs = inputs;
+    this.outputs = model.outputs;
+    this.#session = session;
+    this.#queue = queue;
+    this.#own = own;
+    this.#read = new Set(Object.keys(model.inputs));
+  }
+
+  async run(inputs: Readonly<Record<string, EngineBuffer>>, outputs: Readonly<Record<string, EngineBuffer>>): Promise<void> {
+    const read = requireBuffers(`input of "${this.name}"`, this.inputs, inputs);
+    const written = requireBuffers(`output of "${this.name}"`, this.outputs, outputs);
+    requireDistinct(`"${this.name}"`, read, written);
+    const ownRead = read.filter(([name]) => this.#read.has(name)).map(([name, buffer]) => [inputName(name), this.#own(buffer)] as const);
+    const ownWritten = written.map(([name, buffer]) => [outputName(name), this.#own(buffer)] as const);
+    await this.#queue.run(() => this.#prepared(ownRead, ownWritten).run());
+  }
+
+  #prepared(read: readonly (readonly [string, ArenaBuffer])[], written: readonly (readonly [string, ArenaBuffer])[]): Binding {
+    const all = [...read, ...written];
+    const key = all.map(([, buffer]) => buffer.id).join(" ");
+    const known = this.#calls.get(key);
+    if (known !== undefined) return known.binding;
+    const binding = this.#session.bind(bound(read), bound(written));
+    const groups = new Set(all.map(([, buffer]) => buffer.group));
+    const unsubscribe = [...groups].map((group) => group.onRelease(() => this.#drop(key)));
+    this.#calls.set(key, { binding, unsubscribe });
+    return binding;
+  }
+
+  #drop(key: string): void {
+    const call = this.#calls.get(key);
+    if (call === undefined) return;
+    this.#calls.delete(key);
+    for (const unsubscribe of call.unsubscribe) unsubscribe();
+    call.binding.dispose();
+  }
+
+  dispose(): void {
+    for (const key of [...this.#calls.keys()]) this.#drop(key);
+    this.#session.dispose();
+  }
+}
+
+function bound(buffers: readonly (readonly [string, ArenaBuffer])[]): BoundTensors {
+  return Object.fromEntries(buffers.map(([name, buffer]) => [name, { ...buffer.spec, data: buffer.data }]));
+}

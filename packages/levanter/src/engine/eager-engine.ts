@@ -1,0 +1,217 @@
+import { setImmediate } from "node:timers/promises";
+import * as tf from "@tensorflow/tfjs-core";
+import { MarinError, isMarinError } from "@marin/iris";
+import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireEqualGroups, requireScalar, sameSpec } from "./buffer-checks.js";
+import { cpuFeatures } from "./cpu-features.js";
+import { startBackend } from "./tfjs-backends.js";
+import type { EagerName } from "./tfjs-backends.js";
+import { trace } from "./trace.js";
+import type { BufferGroup, DType, ElementwiseProgram, Engine, EngineBuffer, Program, ReduceProgram, Specs, TensorData, TensorFunction, TensorSpec } from "./types.js";
+
+/** Runs functions kernel by kernel on a tfjs backend: the oracle in tests (`cpu`), and what remains where nothing faster loads. */
+export class EagerEngine implements Engine {
+  readonly name: EagerName;
+  readonly description: string;
+  readonly fingerprint: string;
+  readonly #backend: string;
+  readonly #groups = new Set<EagerGroup>();
+
+  private constructor(name: EagerName, backend: string) {
+    this.name = name;
+    this.#backend = backend;
+    this.description = `${name}: tfjs ${tf.version_core}, backend ${backend}`;
+    this.fingerprint = `${name} ${tf.version_core}; ${cpuFeatures()}`;
+  }
+
+  /**
+   * Starts the backend.
+   *
+   * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` when it cannot be loaded
+   */
+  static async create(name: EagerName): Promise<EagerEngine> {
+    return new EagerEngine(name, await startBackend(name));
+  }
+
+  allocate(specs: Specs): BufferGroup {
+    const group = new EagerGroup(specs, (work) => this.#on(work), () => this.#groups.delete(group));
+    this.#groups.add(group);
+    return group;
+  }
+
+  compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
+    const outputs = this.#outputSpecs(name, fn, inputs);
+    const run = async (given: Readonly<Record<string, EngineBuffer>>, results: Readonly<Record<string, EngineBuffer>>): Promise<void> => {
+      const read = requireBuffers(`input of "${name}"`, inputs, given);
+      const written = requireBuffers(`output of "${name}"`, outputs, results);
+      requireDistinct(`"${name}"`, read, written);
+      const tensors = Object.fromEntries(read.map(([key, buffer]) => [key, own(buffer).tensor]));
+      const made = this.#on(() => tf.tidy(() => ownCopies(fn(tensors))));
+      for (const [key, buffer] of written) own(buffer).replace(requireTensor(name, key, made[key]));
+      await breathe();
+    };
+    return Promise.resolve({ name, inputs, outputs, run, dispose: () => undefined });
+  }
+
+  compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
+    const what = `element-wise program "${name}"`;
+    const run = async (given: Readonly<Record<string, BufferGroup>>, values: Readonly<Record<string, number>>): Promise<void> => {
+      const specs = requireEqualGroups(what, groups, given);
+      const numbers = scalars.map((scalar) => [scalar, requireScalar(what, scalar, values)] as const);
+      for (const [tensor, spec] of Object.entries(specs)) {
+        const made = this.#on(() =>
+          tf.tidy(() => {
+            const inputs: Record<string, tf.Tensor> = flatInputs(groups, given, tensor);
+            for (const [scalar, value] of numbers) inputs[scalar] = tf.scalar(value, "float32");
+            return Object.fromEntries(Object.entries(fn(inputs)).map(([group, result]) => [group, tf.reshape(result, [...spec.shape]).clone()]));
+          }),
+        );
+        for (const [group, result] of Object.entries(made)) own(given[group]?.buffers[tensor]).replace(requireSpec(what, group, spec, result));
+        await breathe();
+      }
+    };
+    return Promise.resolve({ run, dispose: () => undefined });
+  }
+
+  compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram> {
+    const what = `reduction "${name}"`;
+    const run = async (given: Readonly<Record<string, BufferGroup>>): Promise<number> => {
+      const specs = requireEqualGroups(what, groups, given);
+      let sum = 0;
+      for (const [tensor, spec] of Object.entries(specs)) {
+        if (elementCount(spec) === 0) continue;
+        sum += this.#on(() => tf.tidy(() => requireTensor(name, "value", fn(flatInputs(groups, given, tensor))["value"]).dataSync()[0] ?? Number.NaN));
+        await breathe();
+      }
+      return sum;
+    };
+    return Promise.resolve({ run, dispose: () => undefined });
+  }
+
+  dispose(): Promise<void> {
+    for (const group of this.#groups) group.release();
+    return Promise.resolve();
+  }
+
+  /** tfjs has one current backend; everything that computes sets its own first and ends within the same turn of the event loop. */
+  #on<T>(work: () => T): T {
+    // Declared asynchronous, but a started backend is current when the call returns.
+    void tf.setBackend(this.#backend);
+    return work();
+  }
+
+  /** Specs of what `fn` returns: by tracing, or by running it on zeros where it holds an operation that cannot be traced. */
+  #outputSpecs(name: string, fn: TensorFunction, inputs: Specs): Specs {
+    try {
+      const outputs = trace(name, fn, inputs).outputs;
+      return Object.fromEntries([...outputs].map(([key, value]) => [key, { shape: value.shape, dtype: value.dtype }]));
+    } catch (error) {
+      if (!isMarinError(error, "LEVANTER_NO_LOWERING")) throw error;
+    }
+    return this.#on(() => {
+      const specs: Record<string, TensorSpec> = {};
+      tf.tidy(() => {
+        const zeros = Object.fromEntries(Object.entries(inputs).map(([key, spec]) => [key, tensorOf(hostArray(spec), spec)]));
+        for (const [key, tensor] of Object.entries(fn(zeros))) specs[key] = { shape: tensor.shape, dtype: tensor.dtype as DType };
+      });
+      return specs;
+    });
+  }
+}
+
+class EagerGroup implements BufferGroup {
+  readonly specs: Specs;
+  readonly buffers: Readonly<Record<string, EagerBuffer>>;
+  readonly #onRelease: () => void;
+
+  constructor(specs: Specs, on: <T>(work: () => T) => T, onRelease: () => void) {
+    this.specs = specs;
+    this.buffers = Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, new EagerBuffer(name, spec, on)]));
+    this.#onRelease = onRelease;
+  }
+
+  get byteLength(): number {
+    return Object.values(this.specs).reduce((sum, spec) => sum + hostArray({ ...spec, shape: [] }).BYTES_PER_ELEMENT * elementCount(spec), 0);
+  }
+
+  release(): void {
+    for (const buffer of Object.values(this.buffers)) buffer.release();
+    this.#onRelease();
+  }
+}
+
+class EagerBuffer implements EngineBuffer {
+  readonly spec: TensorSpec;
+  readonly #name: string;
+  readonly #on: <T>(work: () => T) => T;
+  #tensor: tf.Tensor | undefined;
+
+  constructor(name: string, spec: TensorSpec, on: <T>(work: () => T) => T) {
+    this.#name = name;
+    this.spec = spec;
+    this.#on = on;
+    this.#tensor = on(() => tensorOf(hostArray(spec), spec));
+  }
+
+  /** The tensor that holds the contents. Throws `LEVANTER_RELEASED` after the group's release. */
+  get tensor(): tf.Tensor {
+    if (this.#tensor === undefined) throw new MarinError("LEVANTER_RELEASED", "the buffer group was released and can no longer be used");
+    return this.#tensor;
+  }
+
+  /** Takes over `tensor` as the contents. */
+  replace(tensor: tf.Tensor): void {
+    const before = this.tensor;
+    this.#tensor = tensor;
+    before.dispose();
+  }
+
+  read(): Promise<TensorData> {
+    // Synchronous, so that no other engine's backend is current half-way. The copy is the caller's; tfjs may hand out its own memory.
+    return Promise.resolve().then(() => (this.#on(() => this.tensor.dataSync()) as TensorData).slice());
+  }
+
+  write(data: TensorData): void {
+    requireData(this.#name, this.spec, data);
+    this.replace(this.#on(() => tensorOf(data.slice(), this.spec)));
+  }
+
+  release(): void {
+    this.#tensor?.dispose();
+    this.#tensor = undefined;
+  }
+}
+
+function tensorOf(data: TensorData, spec: TensorSpec): tf.Tensor {
+  return tf.tensor(data, [...spec.shape], spec.dtype);
+}
+
+function own(buffer: EngineBuffer | undefined): EagerBuffer {
+  if (buffer instanceof EagerBuffer) return buffer;
+  throw new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+}
+
+/** Tensors of the function's results that are nobody else's: a function may return an input, or one tensor under two names. */
+function ownCopies(results: Readonly<Record<string, tf.Tensor>>): Record<string, tf.Tensor> {
+  return Object.fromEntries(Object.entries(results).map(([key, tensor]) => [key, tf.clone(tensor)]));
+}
+
+function flatInputs(groups: readonly string[], given: Readonly<Record<string, BufferGroup>>, tensor: string): Record<string, tf.Tensor> {
+  return Object.fromEntries(groups.map((group) => [group, tf.reshape(own(given[group]?.buffers[tensor]).tensor, [-1])]));
+}
+
+function requireTensor(program: string, name: string, tensor: tf.Tensor | undefined): tf.Tensor {
+  if (tensor === undefined) throw new MarinError("LEVANTER_SHAPE", `"${program}" returned no "${name}"`, { data: { program, name } });
+  return tensor;
+}
+
+function requireSpec(what: string, name: string, spec: TensorSpec, tensor: tf.Tensor): tf.Tensor {
+  if (sameSpec(spec, { shape: tensor.shape, dtype: tensor.dtype as DType })) return tensor;
+  throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `${what}: "${name}" became ${tensor.dtype} [${tensor.shape.join(", ")}], not ${spec.dtype} [${spec.shape.join(", ")}]`, {
+    data: { name, expected: spec.shape, found: tensor.shape },
+  });
+}
+
+/** Lets timers, signals and streams have their turn between pieces of work that block the event loop. */
+async function breathe(): Promise<void> {
+  await setImmediate();
+}

@@ -1,0 +1,66 @@
+import { MarinError, isMarinError } from "@marin/iris";
+import type { EagerName } from "./tfjs-backends.js";
+import type { Engine, EngineName } from "./types.js";
+
+/** Where an engine computes. `cuda` and `webgpu` are not offered yet by the compiled engine. */
+export type EngineDevice = "auto" | "cpu" | "cuda" | "webgpu";
+
+/** What to compute with. */
+export interface EngineSelection {
+  /** An engine by name, or `auto` for the best that works here. Default: `auto`. */
+  readonly engine?: EngineName | "auto" | undefined;
+  /** Default: `auto`: a GPU where an installed engine sees one, else the CPU. */
+  readonly device?: EngineDevice | undefined;
+  /** CPU threads of the compiled engine. Default: all that the process may use. */
+  readonly threads?: number | undefined;
+  /** Receives one line for each engine that `auto` had to pass over, saying what is missing and how to cure it. Default: a process warning. */
+  readonly onNotice?: ((line: string) => void) | undefined;
+  /** Also receive a line for an optional engine that was simply never installed. Default: false. */
+  readonly verbose?: boolean | undefined;
+}
+
+/**
+ * Starts an engine. `auto` takes the first that works of: `tfjs-node-gpu` (only where it is installed and sees a GPU), `onnx`, `wasm`, `cpu`.
+ *
+ * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` (or the runtime's own error) when an engine asked for by name cannot run here;
+ * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one
+ */
+export async function selectEngine(selection: EngineSelection = {}): Promise<Engine> {
+  const { engine = "auto", device = "auto" } = selection;
+  const notice = selection.onNotice ?? ((line: string): void => process.emitWarning(line, "MarinEngine"));
+  requireDevice(engine, device);
+  if (engine !== "auto") return start(engine, selection.threads, notice);
+  const order: readonly EngineName[] = device === "cpu" ? ["onnx", "wasm"] : ["tfjs-node-gpu", "onnx", "wasm"];
+  for (const name of order) {
+    try {
+      return await start(name, selection.threads, notice);
+    } catch (error) {
+      if (!isMarinError(error) || !passable.has(error.code)) throw error;
+      if (error.data["reason"] !== "absent" || selection.verbose === true) notice(error.message);
+    }
+  }
+  return start("cpu", selection.threads, notice);
+}
+
+/** Failures by which `auto` goes on to the next engine. A runtime of another version is not among them: it is an installation to be repaired. */
+const passable: ReadonlySet<string> = new Set(["LEVANTER_ENGINE_UNAVAILABLE", "LEVANTER_RUNTIME_UNAVAILABLE"]);
+
+async function start(name: EngineName, threads: number | undefined, notice: (line: string) => void): Promise<Engine> {
+  if (name === "onnx") {
+    const { OnnxEngine } = await import("./compiled-engine.js");
+    return OnnxEngine.create({ onNotice: notice, ...(threads === undefined ? {} : { threads }) });
+  }
+  return startEager(name);
+}
+
+async function startEager(name: EagerName): Promise<Engine> {
+  const { EagerEngine } = await import("./eager-engine.js");
+  return EagerEngine.create(name);
+}
+
+function requireDevice(engine: EngineName | "auto", device: EngineDevice): void {
+  if (device === "auto" || (device === "cpu" && engine !== "tfjs-node-gpu") || (device === "cuda" && engine === "tfjs-node-gpu")) return;
+  const fix =
+    device === "cuda" ? 'Use engine "tfjs-node-gpu" with device "cuda", or device "auto".' : device === "webgpu" ? 'Use device "auto" or "cpu".' : 'Use device "auto" or "cuda".';
+  throw new MarinError("LEVANTER_ENGINE_UNAVAILABLE", `engine "${engine}" does not compute on device "${device}". ${fix}`, { data: { engine, device } });
+}
