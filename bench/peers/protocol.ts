@@ -21,10 +21,13 @@ export interface CalibrationReport {
   readonly gflops: number;
 }
 
-/** Command line of a training process: `DIRECTORY --steps N --threads N`. */
-export function trainArguments(): { directory: string; steps: number; threads: number } {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { steps: { type: "string" }, threads: { type: "string" } } });
-  return { directory: positionals[0] ?? ".", steps: Number(values.steps), threads: Number(values.threads) };
+/** Command line of a training process: `DIRECTORY --steps N --threads N --engine NAME`. */
+export function trainArguments(): { directory: string; steps: number; threads: number; engine: string } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { steps: { type: "string" }, threads: { type: "string" }, engine: { type: "string", default: "onnx" } },
+  });
+  return { directory: positionals[0] ?? ".", steps: Number(values.steps), threads: Number(values.threads), engine: values.engine };
 }
 
 /** Command line of a calibrating process: `--size N --repeats N --threads N`. */
