@@ -12,3 +12,8 @@ export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export type { LanguageModel } from "./models/language-model.js";
 export type { AdamWStep } from "./optim/adamw.js";
 export { TrainingState, type GradientSummary, type TrainingShape } from "./training-state.js";
+export { evaluateLoss, LossEvaluator, type EvaluateLossRun, type EvaluateOptions, type EvaluationResult } from "./eval/loss-evaluator.js";
+export { learningRateSchedule, type LearningRateSchedule } from "./optim/learning-rate.js";
+export { generate, type GenerateOptions } from "./sampling/generate.js";
+export { Trainer, type StepHook, type StepInfo, type TrainerOptions, type TrainOptions, type TrainResult } from "./trainer.js";
+export { trainerConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";

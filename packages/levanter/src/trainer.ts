@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { getIrisCtx, lockDirectory, MarinError, type Logger } from "@marin/iris";
+import type { RunIdentity } from "./checkpoint/metadata.js";
+import type { TokenStore } from "./data/token-store.js";
+import type { Engine } from "./engine/types.js";
+import { selectEngine } from "./engine/select.js";
+import type { EvaluationResult } from "./eval/loss-evaluator.js";
+import type { LanguageModel } from "./models/language-model.js";
+import { trainerConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
+import { TrainingRun } from "./training-run.js";
+
+/** What is known after a step. */
+export interface StepInfo {
+  /** The step just finished, from 1. */
+  readonly step: number;
+  /** Steps of the whole run. */
+  readonly steps: number;
+  /** Mean loss of the step's batch before its update, in nats per token. */
+  readonly loss: number;
+  /** Learning rate of the step's update. */
+  readonly learningRate: number;
+  /** Global norm of the step's gradient before clipping. */
+  readonly gradientNorm: number;
+  /** Tokens trained on so far, over all restarts. */
+  readonly tokens: number;
+  /** Speed over the last steps, validation and checkpoints not counted. */
+  readonly tokensPerSecond: number;
+  /** Time that the remaining steps will take at this speed, in seconds. */
+  readonly secondsLeft: number;
+}
+
+/** Called after steps; the next step waits for it. An error it throws ends the run. */
+export type StepHook = (info: StepInfo) => void | Promise<void>;
+
+/** A hook with its cadence. */
+export interface ScheduledHook {
+  readonly hook: StepHook;
+  /** Steps between calls, at least 1; the last step always calls. */
+  readonly every: number;
+}
+
+/** Settings of a {@link Trainer} that are not options of the run. */
+export interface TrainerOptions {
+  /** Computes; it stays the caller's. Default: chosen by the configuration and released after each run. */
+  readonly engine?: Engine | undefined;
+  /** Takes warnings. Default: the log of the iris context, where there is one. */
+  readonly log?: Logger | undefined;
+}
+
+/** What to train on, and where to keep it. */
+export interface TrainOptions {
+  readonly model: LanguageModel;
+  /** Tokens to train on. */
+  readonly tokens: TokenStore;
+  /** Tokens to validate on, whole, every `evaluateEvery` steps and at the end. */
+  readonly validation?: TokenStore | undefined;
+  /** Directory of this run alone: `checkpoints/` and `metrics.jsonl`. A run found there is resumed. */
+  readonly directory: string;
+  /** Stops the run after the current step, with a checkpoint. Default: the signal of the iris context, where there is one. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after every step. */
+  readonly onStep?: StepHook | undefined;
+}
+
+/** The end of a run. */
+export interface TrainResult {
+  /** Steps made in all: the configured ones. */
+  readonly step: number;
+  /** The checkpoint's step that this call went on from; 0 for a new run. */
+  readonly resumedFrom: number;
+  /** Mean loss of the last step's batch, in nats per token. */
+  readonly loss: number;
+  /** Loss over the validation tokens after the last step, where there are any. */
+  readonly validation: EvaluationResult | undefined;
+  /** Directory of the last checkpoint. */
+  readonly checkpoint: string;
+}
+
+/**
+ * Trains a language model: batches in an order given by seed and step, accumulated gradients, clipping, AdamW, hooks, metrics, validation, checkpoints.
+ * A run is resumed from its newest checkpoint and then computes the very numbers it would have computed uninterrupted.
+ */
+export class Trainer {
+  /** The validated options. */
+  readonly config: TrainerConfig;
+  readonly #options: TrainerOptions;
+  readonly #hooks: ScheduledHook[] = [];
+
+  /** Throws `LEVANTER_CONFIG` naming the field when an option is unknown or out of range. */
+  constructor(config: TrainerConfigInput = {}, options: TrainerOptions = {}) {
+    const parsed = trainerConfigSchema.safeParse(config);
+    if (!parsed.success) {
+      const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".") || "configuration"}: ${issue.message}`);
+      throw new MarinError("LEVANTER_CONFIG", `the trainer's configuration is not valid. ${problems.join("; ")}`, { data: { problems }, cause: parsed.error });
+    }
+    this.config = parsed.data;
+    this.#options = options;
+  }
+
+  /** Has `hook` called after every `every` steps (default 1), and after the last. Returns the trainer. */
+  addHook(hook: StepHook, { every = 1 }: { readonly every?: number } = {}): this {
+    if (!Number.isInteger(every) || every < 1) throw new RangeError(`every must be a positive integer, got ${String(every)}`);
+    this.#hooks.push({ hook, every });
+    return this;
+  }
+
+  /**
+   * Trains to the configured number of steps, going on from the newest checkpoint in `directory`.
+   *
+   * @throws MarinError LEVANTER_INTERRUPTED after the signal, the last step saved; LEVANTER_NOT_FINITE when loss or gradient is, nothing of that
+   * step saved; LEVANTER_CHECKPOINT_CORRUPT, LEVANTER_CHECKPOINT_VERSION, LEVANTER_CHECKPOINT_MISMATCH when the newest checkpoint cannot be gone on
+   * from; LEVANTER_CONFIG when model, tokens and options do not fit together; RIGGING_LOCKED when another process trains in `directory`; file errors
+   * (RIGGING_DISK_FULL, ...), the checkpoints before intact
+   */
+  async train(options: TrainOptions): Promise<TrainResult> {
+    const { model, tokens, directory } = options;
+    requireFit(this.config, model, tokens);
+    if (options.validation !== undefined) requireFit(this.config, model, options.validation);
+    const context = getIrisCtx();
+    const lock = await lockDirectory(directory);
+    try {
+      const log = this.#options.log ?? context?.log;
+      const engine = this.#options.engine ?? (await startEngine(this.config, log));
+      try {
+        const run = new TrainingRun({
+          ...options,
+          engine,
+          config: this.config,
+          identity: runIdentity(this.config, model, tokens),
+          checkpoints: join(directory, "checkpoints"),
+          metrics: join(directory, "metrics.jsonl"),
+          signal: options.signal ?? context?.signal,
+          log,
+          hooks: options.onStep === undefined ? this.#hooks : [...this.#hooks, { hook: options.onStep, every: 1 }],
+        });
+        return await run.train();
+      } finally {
+        if (this.#options.engine === undefined) await engine.dispose();
+      }
+    } finally {
+      await lock.release();
+    }
+  }
+}
+
+function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined): Promise<Engine> {
+  return selectEngine({
+    engine,
+    threads: threads === 0 ? undefined : threads,
+    onNotice: log === undefined ? undefined : (line) => { log.warn(line); },
+  });
+}
+
+function requireFit(config: TrainerConfig, model: LanguageModel, store: TokenStore): void {
+  const problem =
+    config.sequenceLength > model.maxSequenceLength
+      ? `sequenceLength ${String(config.sequenceLength)} is above the model's longest, ${String(model.maxSequenceLength)}`
+      : store.vocabSize > model.vocabSize
+        ? `${store.directory} has a vocabulary of ${String(store.vocabSize)} tokens, the model one of ${String(model.vocabSize)}`
+        : undefined;
+  if (problem !== undefined) throw new MarinError("LEVANTER_CONFIG", `${problem}; change one to fit the other`);
+}
+
+/** Everything that the numbers of a run depend on. */
+function runIdentity(config: TrainerConfig, model: LanguageModel, tokens: TokenStore): RunIdentity {
+  const { evaluateEvery, checkpointEvery, keepCheckpoints, logEvery, engine, threads, ...deciding } = config;
+  const prefixed = (prefix: string, values: Readonly<Record<string, unknown>>): [string, string | number | boolean][] =>
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[`${prefix}.${name}`, value as string | number | boolean]]));
+  return {
+    "model.type": model.type,
+    ...Object.fromEntries([...prefixed("model", model.config), ...prefixed("trainer", deciding)]),
+    "data.fingerprint": tokens.fingerprint,
+  };
+}
