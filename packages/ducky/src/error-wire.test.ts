@@ -81,3 +81,7 @@ test.each([
 ])("a malformed message %j is refused, naming the field", (wire, message) => {
   expect(() => errorFromWire(wire)).toThrow(message);
 });
+
+test("a thrown object arrives as its JSON", () => {
+  expect(send({ status: 404 }).message).toBe('{"status":404}');
+});

@@ -45,7 +45,7 @@ export function errorFromWire(wire: unknown): Error {
 }
 
 function toWire(error: unknown, depth: number): WireError {
-  if (!(error instanceof Error) && !isMarinError(error)) return { name: "Error", message: String(error) };
+  if (!(error instanceof Error) && !isMarinError(error)) return { name: "Error", message: textOf(error) };
   const code = (error as { readonly code?: unknown }).code;
   return {
     name: error.name,
@@ -54,6 +54,11 @@ function toWire(error: unknown, depth: number): WireError {
     ...(isMarinError(error) ? { data: recordToJson(error.data, 0) } : {}),
     ...(error.cause !== undefined && depth < maxCauses ? { cause: toWire(error.cause, depth + 1) } : {}),
   };
+}
+
+function textOf(value: unknown): string {
+  const json = toJson(value, 0);
+  return typeof json === "string" ? json : JSON.stringify(json);
 }
 
 function recordToJson(record: object, depth: number): { readonly [key: string]: JsonValue } {
@@ -69,10 +74,10 @@ function recordToJson(record: object, depth: number): { readonly [key: string]: 
 function toJson(value: unknown, depth: number): JsonValue {
   if (value === null || typeof value === "boolean" || typeof value === "string") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  if (typeof value !== "object") return String(value);
+  if (typeof value !== "object") return String(value as bigint | number | symbol | undefined);
   if (depth >= maxDataDepth) return "[nested too deeply]";
   if (value instanceof Error) return `${value.name}: ${value.message}`;
-  if ("toJSON" in value && typeof value.toJSON === "function") return toJson(value.toJSON() as unknown, depth + 1);
+  if ("toJSON" in value && typeof value.toJSON === "function") return toJson(Reflect.apply(value.toJSON, value, []), depth + 1);
   if (Array.isArray(value)) return value.map((item: unknown) => toJson(item, depth + 1));
   return recordToJson(value, depth);
 }

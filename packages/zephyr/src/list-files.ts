@@ -1,5 +1,5 @@
 import { fileError, MarinError } from "@marin/iris";
-import { type Dirent, type Stats } from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createLogger, isMarinError, silentLogger } from "../platform.js";
 import { getIrisCtx, irisCtx, type TaskProgress, withLocalContext } from "./context.js";
 import { defineExtension, provide } from "./extensions.js";
@@ -100,8 +100,8 @@ test("a task is aborted by its own signal and by the one around it", async () =>
 });
 
 test("two copies of the module share one context, and keys of the same name are the same key", async () => {
-  const url = new URL("./context.ts", import.meta.url).href;
-  const copy = (await import(/* @vite-ignore */ `${url}?copy`)) as typeof import("./context.js");
+  vi.resetModules();
+  const copy = await import("./context.js");
   expect(copy.irisCtx).not.toBe(irisCtx);
   const key = defineExtension<number>("test.copies");
   expect(withLocalContext({ jobId: "shared" }, () => copy.irisCtx().jobId)).toBe("shared");

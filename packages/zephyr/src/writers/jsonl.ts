@@ -1,5 +1,6 @@
 import { MarinError, writeFileAtomic } from "@marin/iris";
-import { TransformStream, type WritableStreamDefaultWriter } from "node:stream/web";
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
 import type { DatasetSource } from "../dataset.js";
 
 /** What was written. */
@@ -19,7 +20,7 @@ const flushLength = 1 << 20;
  */
 export class JsonlWriter implements AsyncDisposable {
   readonly #path: string;
-  readonly #sink: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #stream = new PassThrough({ highWaterMark: flushLength });
   readonly #written: Promise<number>;
   readonly #failed: Promise<never>;
   #pending = "";
@@ -28,14 +29,12 @@ export class JsonlWriter implements AsyncDisposable {
 
   /** @param path - the file; its directory must exist; what is there is replaced on close */
   constructor(path: string) {
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     this.#path = path;
-    this.#sink = writable.getWriter();
-    this.#written = writeFileAtomic(path, readable);
+    this.#written = writeFileAtomic(path, this.#stream);
     this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
     // Failures are told by write and close; until one of them asks, they are not unhandled.
     this.#failed.catch(() => undefined);
-    this.#sink.closed.catch(() => undefined);
+    this.#stream.on("error", () => undefined);
   }
 
   /**
@@ -67,7 +66,7 @@ export class JsonlWriter implements AsyncDisposable {
     if (this.#ended) throw this.#badRecord("the writer was closed before");
     await this.#flush();
     this.#ended = true;
-    await Promise.race([this.#sink.close(), this.#failed]);
+    this.#stream.end();
     return { records: this.#records, bytes: await this.#written };
   }
 
@@ -75,7 +74,7 @@ export class JsonlWriter implements AsyncDisposable {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    await this.#sink.abort(new Error("aborted")).catch(() => undefined);
+    this.#stream.destroy(new Error("aborted"));
     await this.#written.catch(() => undefined);
   }
 
@@ -88,9 +87,10 @@ export class JsonlWriter implements AsyncDisposable {
     if (this.#pending === "") return;
     const bytes = Buffer.from(this.#pending, "utf8");
     this.#pending = "";
-    // A sink whose file failed rejects without a reason: the file's own error is the one to tell.
-    const accepted = this.#sink.ready.then(() => this.#sink.write(bytes)).catch(() => this.#failed);
-    await Promise.race([accepted, this.#failed]);
+    if (this.#stream.write(bytes)) return;
+    // A stream whose file failed closes without the reason: the file's own error is the one to tell.
+    const drained = once(this.#stream, "drain").catch(() => this.#failed);
+    await Promise.race([drained, this.#failed]);
   }
 
   #badRecord(reason: string, cause?: unknown): MarinError {
