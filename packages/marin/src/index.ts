@@ -17,3 +17,28 @@ export { splitDocuments, splitOf, type Split, type SplitOptions, type SplitPart,
 export { tokenizeDocuments, type TokenizedDocuments, type TokenizeOptions } from "./processing/tokenize-documents.js";
 export { loadTokenizer, type Tokenizer } from "./processing/tokenizer/tokenizer.js";
 export { trainTokenizer, type TrainedTokenizer, type TrainTokenizerOptions } from "./processing/tokenizer/train-tokenizer.js";
+export type {
+  ErrorEvent,
+  ExperimentEvent,
+  MessageEvent,
+  MetricsEvent,
+  ProgressEvent,
+  ResultEvent,
+  RunStartedEvent,
+  StepFinishedEvent,
+  StepStartedEvent,
+} from "./events.js";
+export { defineExperiment, type ExperimentDefinition, type ExperimentOptions } from "./experiment.js";
+export { withPresets } from "./options/presets.js";
+export { resolveOptions } from "./options/resolve.js";
+export { runExperiment, type RunOptions } from "./run-experiment.js";
+export {
+  defineStep,
+  type Artifact,
+  type IdentityContext,
+  type Step,
+  type StepContext,
+  type StepDefinition,
+  type StepMaker,
+  type StepProgress,
+} from "./step.js";

@@ -1,0 +1,92 @@
+import { Command, CommanderError, Option } from "commander";
+
+import { nearest } from "../options/nearest.js";
+import { usageError } from "./usage-error.js";
+
+/** The command's arguments. */
+export interface CommandArguments {
+  readonly experiment: string | undefined;
+  readonly list: boolean;
+  readonly help: boolean;
+  readonly json: boolean;
+  readonly verbose: boolean;
+  readonly prefix: string;
+  readonly experiments: string | undefined;
+  readonly set: readonly string[];
+}
+
+interface Flags {
+  list?: true;
+  help?: true;
+  json?: true;
+  verbose?: true;
+  prefix: string;
+  experiments?: string;
+  set: string[];
+}
+
+function createCommand(): Command {
+  return new Command("pnpm experiment")
+    .argument("[name]", "the experiment: a script's file name under experiments/, without its ending")
+    .option("--list", "name every experiment with its summary")
+    .addOption(
+      new Option("--set <path=value>", "set an option of the experiment; repeatable")
+        .argParser((value: string, all: string[]) => [...all, value])
+        .default([], "none"),
+    )
+    .option("--prefix <folder>", "where artifacts and checkpoints are kept", ".marin")
+    .option("--experiments <folder>", "where the scripts lie (default: the nearest folder named experiments)")
+    .option("--json", "print events as JSON lines on standard output, and nothing else there")
+    .option("--verbose", "show stack and causes of an error")
+    .helpOption(false)
+    .option("-h, --help", "show this, or with a name that experiment's options")
+    .exitOverride()
+    .showSuggestionAfterError(false)
+    .configureOutput({ writeErr: () => undefined });
+}
+
+/** The help on flags, without an experiment's options. */
+export function flagHelp(): string {
+  return createCommand().helpInformation();
+}
+
+/**
+ * Reads the arguments that follow `pnpm experiment`.
+ *
+ * @throws MarinError `MARIN_USAGE` for unknown flags (naming the nearest), missing values and surplus names
+ */
+export function parseArguments(argv: readonly string[]): CommandArguments {
+  const command = createCommand();
+  try {
+    command.parse(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) throw explain(error, command);
+    throw error;
+  }
+  const flags = command.opts<Flags>();
+  return {
+    experiment: command.args[0],
+    list: flags.list ?? false,
+    help: flags.help ?? false,
+    json: flags.json ?? false,
+    verbose: flags.verbose ?? false,
+    prefix: flags.prefix,
+    experiments: flags.experiments,
+    set: flags.set,
+  };
+}
+
+function explain(error: CommanderError, command: Command): Error {
+  const message = error.message.replace(/^error: /, "");
+  if (error.code === "commander.unknownOption") {
+    const flag = /'(-[^'=]*)/.exec(message)?.[1] ?? "";
+    const flags = command.options.map((option) => option.long ?? option.flags);
+    const isPath = flag.includes(".");
+    const advice = isPath ? `options of an experiment are given as --set ${flag.replace(/^-+/, "")}=value` : `did you mean ${nearest(flag, flags) ?? "--help"}?`;
+    return usageError(`unknown flag ${flag}: ${advice}`, { flag });
+  }
+  if (error.code === "commander.excessArguments") {
+    return usageError(`one experiment a run: got ${command.args.join(" ")}; values are given as --set path.to.option=value`);
+  }
+  return usageError(`${message}; --help shows every flag`);
+}

@@ -1,0 +1,116 @@
+import { resolve } from "node:path";
+
+import { errorDetails, errorEvent } from "./error-event.js";
+import { flagHelp, parseArguments, type CommandArguments } from "./arguments.js";
+import { experimentsFolder, findScripts, loadExperiment, loadScript } from "./find-experiments.js";
+import { commandHelp, experimentHelp, experimentHelpEvent } from "./help.js";
+import { INTERRUPTED_EXIT_CODE, listenForInterrupt } from "./interrupt.js";
+import { createJsonReporter } from "./json-reporter.js";
+import { createPlainReporter } from "./plain-reporter.js";
+import type { Reporter, ReporterStreams } from "./reporter.js";
+import { createTerminalReporter } from "./terminal-reporter.js";
+import { usageError } from "./usage-error.js";
+import type { ExperimentEvent } from "../events.js";
+import { resolveOptions } from "../options/resolve.js";
+import { runExperiment } from "../run-experiment.js";
+
+/** What the command needs of the process. */
+export interface CommandEnvironment extends ReporterStreams {
+  /** Where the user is: relative paths start here. */
+  readonly workingDirectory: string;
+  /** Whether progress can be drawn on standard error. */
+  readonly interactive: boolean;
+  readonly color: boolean;
+  /** Leaves the process at once. */
+  exit(code: number): void;
+}
+
+/** Runs `pnpm experiment` with these arguments and returns the exit code: 0, 1 for failures, 2 for wrong usage, 130 when interrupted. */
+export async function runCommand(argv: readonly string[], environment: CommandEnvironment): Promise<number> {
+  let args: CommandArguments;
+  try {
+    args = parseArguments(argv);
+  } catch (error) {
+    return fail(error, { json: argv.includes("--json"), verbose: argv.includes("--verbose"), prefix: "" }, environment);
+  }
+  const print = (value: unknown, text: string): number => {
+    environment.stdout.write(args.json ? `${JSON.stringify(value)}\n` : text);
+    return 0;
+  };
+  try {
+    if (args.help && args.experiment === undefined) return print({ event: "help", usage: flagHelp() }, commandHelp());
+    const folder = args.experiments === undefined ? experimentsFolder(environment.workingDirectory) : resolve(environment.workingDirectory, args.experiments);
+    if (args.list) return await list(folder, args, environment);
+    if (args.experiment === undefined) throw usageError("name an experiment, or give --list to see them all or --help for the flags");
+    const experiment = await loadExperiment(folder, args.experiment);
+    if (args.help) return print(experimentHelpEvent(experiment), experimentHelp(experiment));
+    return await run(experiment, args, environment);
+  } catch (error) {
+    return fail(error, args, environment);
+  }
+}
+
+async function run(experiment: Awaited<ReturnType<typeof loadExperiment>>, args: CommandArguments, environment: CommandEnvironment): Promise<number> {
+  const options = resolveOptions(experiment.options, args.set);
+  const reporter = createReporter(args, environment);
+  const leave = (code: number): void => {
+    reporter.close();
+    environment.exit(code);
+  };
+  const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"));
+  let step: string | undefined;
+  const onEvent = (event: ExperimentEvent): void => {
+    if (event.event === "step-started") step = event.step;
+    if (event.event === "step-finished") step = undefined;
+    reporter.emit(event);
+  };
+  try {
+    await runExperiment(experiment, options, {
+      prefix: resolve(environment.workingDirectory, args.prefix),
+      workingDirectory: environment.workingDirectory,
+      signal: interruption.signal,
+      onEvent,
+    });
+    return 0;
+  } catch (error) {
+    return fail(error, args, environment, { reporter, interrupted: interruption.signal.aborted, step });
+  } finally {
+    interruption.close();
+    reporter.close();
+  }
+}
+
+async function list(folder: string, args: CommandArguments, environment: CommandEnvironment): Promise<number> {
+  let code = 0;
+  for (const script of await findScripts(folder)) {
+    try {
+      const experiment = await loadScript(script);
+      if (experiment === undefined) continue;
+      const { name, summary } = experiment;
+      environment.stdout.write(args.json ? `${JSON.stringify({ event: "experiment", name, summary, file: script.file })}\n` : `${name.padEnd(20)} ${summary}\n`);
+    } catch (error) {
+      code = fail(error, args, environment);
+    }
+  }
+  return code;
+}
+
+interface Failure {
+  readonly reporter: Reporter;
+  readonly interrupted: boolean;
+  readonly step: string | undefined;
+}
+
+function fail(error: unknown, args: Pick<CommandArguments, "json" | "verbose" | "prefix">, environment: CommandEnvironment, failure?: Failure): number {
+  const reporter = failure?.reporter ?? createReporter(args, environment);
+  const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failure?.step, prefix: args.prefix });
+  reporter.emit(event);
+  if (args.json) environment.stderr.write(`error: ${event.message}\n`);
+  if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${errorDetails(error)}\n`);
+  return event.exitCode;
+}
+
+function createReporter(args: Pick<CommandArguments, "json">, environment: CommandEnvironment): Reporter {
+  if (args.json) return createJsonReporter(environment);
+  return environment.interactive ? createTerminalReporter(environment, environment.color) : createPlainReporter(environment);
+}

@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { MarinError } from "@marin/rigging";
+
+import { isExperimentDefinition, type ExperimentDefinition } from "../experiment.js";
+import { nearest } from "../options/nearest.js";
+import { usageError } from "./usage-error.js";
+
+/** A script that may hold an experiment. */
+export interface ExperimentScript {
+  /** File name without its ending. */
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+}
+
+/**
+ * The folder of experiments: the nearest folder named `experiments` at or above the working directory, else that of the repository
+ * this file lies in.
+ *
+ * @throws MarinError `MARIN_USAGE` when there is none
+ */
+export function experimentsFolder(workingDirectory: string): string {
+  const own = fileURLToPath(new URL("../../../../experiments", import.meta.url));
+  for (let directory = workingDirectory; ; directory = dirname(directory)) {
+    const candidate = join(directory, "experiments");
+    if (existsSync(candidate)) return candidate;
+    if (directory === dirname(directory)) break;
+  }
+  if (existsSync(own)) return own;
+  throw usageError(`there is no folder named experiments at or above ${workingDirectory}; name one with --experiments <folder>`);
+}
+
+/** The scripts under a folder, sorted by name; tests, declarations and installed packages are left out. */
+export async function findScripts(folder: string): Promise<ExperimentScript[]> {
+  let entries: string[];
+  try {
+    entries = await readdir(folder, { recursive: true });
+  } catch (cause) {
+    throw new MarinError("MARIN_USAGE", `the folder of experiments ${folder} cannot be read; name another with --experiments <folder>`, { data: { folder }, cause });
+  }
+  return entries
+    .filter((entry) => /\.(ts|mts|js|mjs)$/.test(entry) && !/(^|[\\/])node_modules[\\/]|\.d\.m?ts$|\.(slow\.|soak\.)?test\.|\.config\./.test(entry))
+    .map((entry) => ({ name: basename(entry).replace(/\.[^.]+$/, ""), file: join(folder, entry) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * Imports a script and returns its experiment; undefined when it holds none.
+ *
+ * @throws MarinError `MARIN_EXPERIMENT_SCRIPT` when the script cannot be imported, holds several experiments, or names its own otherwise than its file
+ */
+export async function loadScript(script: ExperimentScript): Promise<ExperimentDefinition | undefined> {
+  const where = relative(process.cwd(), script.file);
+  let exports: Record<string, unknown>;
+  try {
+    // eslint-disable-next-line marin/computed-import -- the user's own script, named on the command line
+    exports = (await import(pathToFileURL(script.file).href)) as Record<string, unknown>;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `${where} cannot be loaded: ${reason}`, { data: { file: script.file }, cause });
+  }
+  const experiments = Object.values(exports).filter(isExperimentDefinition);
+  const [experiment] = experiments;
+  if (experiments.length > 1) {
+    throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `${where} exports ${experiments.length} experiments: keep one in a script`, { data: { file: script.file } });
+  }
+  if (experiment !== undefined && experiment.name !== script.name) {
+    throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `${where} exports an experiment named ${experiment.name}: give the script and the experiment one name`, {
+      data: { file: script.file, name: experiment.name },
+    });
+  }
+  return experiment;
+}
+
+/**
+ * The experiment of a name.
+ *
+ * @throws MarinError `MARIN_UNKNOWN_EXPERIMENT` naming the nearest, `MARIN_EXPERIMENT_SCRIPT` when its script is faulty
+ */
+export async function loadExperiment(folder: string, name: string): Promise<ExperimentDefinition> {
+  const scripts = await findScripts(folder);
+  const matching = scripts.filter((script) => script.name === name);
+  if (matching.length > 1) {
+    throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `two scripts are named ${name}: ${matching.map((script) => script.file).join(" and ")}; rename one`);
+  }
+  const experiment = matching[0] === undefined ? undefined : await loadScript(matching[0]);
+  if (experiment !== undefined) return experiment;
+  const near = nearest(name, scripts.map((script) => script.name).filter((other) => other !== name));
+  const advice = near === undefined ? `${folder} holds none` : `did you mean ${near}? (--list names all)`;
+  throw new MarinError("MARIN_UNKNOWN_EXPERIMENT", `there is no experiment ${name} under ${folder}: ${advice}`, { data: { name, nearest: near } });
+}

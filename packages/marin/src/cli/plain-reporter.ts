@@ -1,0 +1,45 @@
+import type { ExperimentEvent } from "../events.js";
+import { formatSeconds } from "./format.js";
+import { progressText, type Reporter, type ReporterStreams } from "./reporter.js";
+
+const PROGRESS_INTERVAL_MS = 5000;
+
+/** Plain lines, for logs and pipes: progress every five seconds. */
+export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: () => number = Date.now): Reporter {
+  let lastProgress = -Infinity;
+  const say = (line: string): void => void stderr.write(`${line}\n`);
+  return {
+    emit(event: ExperimentEvent): void {
+      switch (event.event) {
+        case "run-started":
+          say(`${event.experiment}: ${event.steps.join(", ")} (in ${event.prefix})`);
+          break;
+        case "step-started":
+          lastProgress = now();
+          say(`${event.step}: ${event.resumed ? "continues" : "starts"}`);
+          break;
+        case "progress":
+          if (now() - lastProgress < PROGRESS_INTERVAL_MS) break;
+          lastProgress = now();
+          say(`${event.step}: ${progressText(event)}`);
+          break;
+        case "message":
+          say(`${event.step}: ${event.message}`);
+          break;
+        case "step-finished":
+          say(`${event.step}: ${event.cached ? "cached" : `done in ${formatSeconds(event.seconds)}`}`);
+          break;
+        case "result":
+          say(`${event.experiment}: finished in ${formatSeconds(event.seconds)}`);
+          for (const line of event.lines) stdout.write(`${line}\n`);
+          break;
+        case "error":
+          say(event.code === "MARIN_INTERRUPTED" ? event.message : `error: ${event.message}`);
+          break;
+        case "metrics":
+          break;
+      }
+    },
+    close(): void {},
+  };
+}

@@ -1,0 +1,1 @@
+export const notAnExperiment = 1;
