@@ -141,11 +141,12 @@ function estimate({ keys, counts }: NgramCounts): Level {
   const discounted = new Float64Array(keys.length);
   const backoff = new Float64Array(keys.length);
   let historyCount = 0;
-  for (let start = 0, end = 0; start < keys.length; start = end) {
+  for (let start = 0; start < keys.length; ) {
     const history = Math.floor((keys[start] as number) / symbolCount);
     let total = 0;
     let taken = 0;
-    for (end = start; end < keys.length && Math.floor((keys[end] as number) / symbolCount) === history; end += 1) {
+    let end = start;
+    for (; end < keys.length && Math.floor((keys[end] as number) / symbolCount) === history; end += 1) {
       const count = counts[end] as number;
       const discount = discounts[Math.min(count, 3) - 1] as number;
       symbols[end] = (keys[end] as number) % symbolCount;
@@ -158,6 +159,7 @@ function estimate({ keys, counts }: NgramCounts): Level {
     backoff[historyCount] = taken / total;
     historyCount += 1;
     starts[historyCount] = end;
+    start = end;
   }
   return {
     histories: histories.slice(0, historyCount),
