@@ -72,9 +72,23 @@ function recordToJson(record: object, depth: number): { readonly [key: string]: 
 }
 
 function toJson(value: unknown, depth: number): JsonValue {
-  if (value === null || typeof value === "boolean" || typeof value === "string") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  if (typeof value !== "object") return String(value as bigint | number | symbol | undefined);
+  switch (typeof value) {
+    case "boolean":
+    case "string":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "bigint":
+    case "symbol":
+    case "undefined":
+    case "function":
+      return String(value);
+    case "object":
+      return value === null ? null : objectToJson(value, depth);
+  }
+}
+
+function objectToJson(value: object, depth: number): JsonValue {
   if (depth >= maxDataDepth) return "[nested too deeply]";
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   if ("toJSON" in value && typeof value.toJSON === "function") return toJson(Reflect.apply(value.toJSON, value, []), depth + 1);

@@ -47,7 +47,7 @@ export class JsonlWriter implements AsyncDisposable {
     if (this.#ended) throw this.#badRecord("the writer was closed before");
     let text: string | undefined;
     try {
-      text = JSON.stringify(record) as string | undefined;
+      text = JSON.stringify(record);
     } catch (cause) {
       throw this.#badRecord(cause instanceof Error ? cause.message : String(cause), cause);
     }
