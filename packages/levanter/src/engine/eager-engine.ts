@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError, isMarinError } from "@marin/iris";
-import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireEqualGroups, requireScalar, sameSpec } from "./buffer-checks.js";
+import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import { cpuFeatures } from "./cpu-features.js";
 import { startBackend } from "./tfjs-backends.js";
 import type { EagerName } from "./tfjs-backends.js";
@@ -33,7 +33,7 @@ export class EagerEngine implements Engine {
   }
 
   allocate(specs: Specs): BufferGroup {
-    const group = new EagerGroup(specs, (work) => this.#on(work), () => this.#groups.delete(group));
+    const group = new EagerGroup(specs, this, () => this.#groups.delete(group));
     this.#groups.add(group);
     return group;
   }
@@ -44,9 +44,15 @@ export class EagerEngine implements Engine {
       const read = requireBuffers(`input of "${name}"`, inputs, given);
       const written = requireBuffers(`output of "${name}"`, outputs, results);
       requireDistinct(`"${name}"`, read, written);
-      const tensors = Object.fromEntries(read.map(([key, buffer]) => [key, own(buffer).tensor]));
-      const made = this.#on(() => tf.tidy(() => ownCopies(fn(tensors))));
-      for (const [key, buffer] of written) own(buffer).replace(requireTensor(name, key, made[key]));
+      const tensors = Object.fromEntries(read.map(([key, buffer]) => [key, this.#own(buffer).tensor]));
+      const targets = written.map(([key, buffer]) => [key, this.#own(buffer).writable()] as const);
+      const made = this.on(() =>
+        tf.tidy(() => {
+          const results = fn(tensors);
+          return Object.fromEntries(targets.map(([key]) => [key, ownCopy(requireTensor(name, key, results[key]))]));
+        }),
+      );
+      for (const [key, target] of targets) target.replace(made[key] as tf.Tensor);
       await breathe();
     };
     return Promise.resolve({ name, inputs, outputs, run, dispose: () => undefined });
@@ -58,14 +64,15 @@ export class EagerEngine implements Engine {
       const specs = requireEqualGroups(what, groups, given);
       const numbers = scalars.map((scalar) => [scalar, requireScalar(what, scalar, values)] as const);
       for (const [tensor, spec] of Object.entries(specs)) {
-        const made = this.#on(() =>
+        const made = this.on(() =>
           tf.tidy(() => {
-            const inputs: Record<string, tf.Tensor> = flatInputs(groups, given, tensor);
+            const inputs: Record<string, tf.Tensor> = this.#flatInputs(groups, given, tensor);
             for (const [scalar, value] of numbers) inputs[scalar] = tf.scalar(value, "float32");
-            return Object.fromEntries(Object.entries(fn(inputs)).map(([group, result]) => [group, tf.reshape(result, [...spec.shape]).clone()]));
+            const results = Object.entries(fn(inputs));
+            return Object.fromEntries(results.map(([group, result]) => [group, ownCopy(tf.reshape(requireFlat(what, group, spec, result), [...spec.shape]))]));
           }),
         );
-        for (const [group, result] of Object.entries(made)) own(given[group]?.buffers[tensor]).replace(requireSpec(what, group, spec, result));
+        for (const [group, result] of Object.entries(made)) this.#own(given[group]?.buffers[tensor]).replace(result);
         await breathe();
       }
     };
@@ -79,7 +86,7 @@ export class EagerEngine implements Engine {
       let sum = 0;
       for (const [tensor, spec] of Object.entries(specs)) {
         if (elementCount(spec) === 0) continue;
-        sum += this.#on(() => tf.tidy(() => requireTensor(name, "value", fn(flatInputs(groups, given, tensor))["value"]).dataSync()[0] ?? Number.NaN));
+        sum += this.on(() => tf.tidy(() => requireTensor(name, "value", fn(this.#flatInputs(groups, given, tensor))["value"]).dataSync()[0] ?? Number.NaN));
         await breathe();
       }
       return sum;
@@ -92,8 +99,17 @@ export class EagerEngine implements Engine {
     return Promise.resolve();
   }
 
+  #own(buffer: EngineBuffer | undefined): EagerBuffer {
+    if (buffer instanceof EagerBuffer && buffer.engine === this) return buffer;
+    throw new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+  }
+
+  #flatInputs(groups: readonly string[], given: Readonly<Record<string, BufferGroup>>, tensor: string): Record<string, tf.Tensor> {
+    return Object.fromEntries(groups.map((group) => [group, tf.reshape(this.#own(given[group]?.buffers[tensor]).tensor, [-1])]));
+  }
+
   /** tfjs has one current backend; everything that computes sets its own first and ends within the same turn of the event loop. */
-  #on<T>(work: () => T): T {
+  on<T>(work: () => T): T {
     // Declared asynchronous, but a started backend is current when the call returns.
     void tf.setBackend(this.#backend);
     return work();
@@ -107,7 +123,7 @@ export class EagerEngine implements Engine {
     } catch (error) {
       if (!isMarinError(error, "LEVANTER_NO_LOWERING")) throw error;
     }
-    return this.#on(() => {
+    return this.on(() => {
       const specs: Record<string, TensorSpec> = {};
       tf.tidy(() => {
         const zeros = Object.fromEntries(Object.entries(inputs).map(([key, spec]) => [key, tensorOf(hostArray(spec), spec)]));
@@ -123,9 +139,9 @@ class EagerGroup implements BufferGroup {
   readonly buffers: Readonly<Record<string, EagerBuffer>>;
   readonly #onRelease: () => void;
 
-  constructor(specs: Specs, on: <T>(work: () => T) => T, onRelease: () => void) {
+  constructor(specs: Specs, engine: EagerEngine, onRelease: () => void) {
     this.specs = specs;
-    this.buffers = Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, new EagerBuffer(name, spec, on)]));
+    this.buffers = Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, new EagerBuffer(name, spec, engine)]));
     this.#onRelease = onRelease;
   }
 
@@ -142,20 +158,26 @@ class EagerGroup implements BufferGroup {
 class EagerBuffer implements EngineBuffer {
   readonly spec: TensorSpec;
   readonly #name: string;
-  readonly #on: <T>(work: () => T) => T;
+  readonly engine: EagerEngine;
   #tensor: tf.Tensor | undefined;
 
-  constructor(name: string, spec: TensorSpec, on: <T>(work: () => T) => T) {
+  constructor(name: string, spec: TensorSpec, engine: EagerEngine) {
     this.#name = name;
     this.spec = spec;
-    this.#on = on;
-    this.#tensor = on(() => tensorOf(hostArray(spec), spec));
+    this.engine = engine;
+    this.#tensor = engine.on(() => tensorOf(hostArray(spec), spec));
   }
 
   /** The tensor that holds the contents. Throws `LEVANTER_RELEASED` after the group's release. */
   get tensor(): tf.Tensor {
     if (this.#tensor === undefined) throw new MarinError("LEVANTER_RELEASED", "the buffer group was released and can no longer be used");
     return this.#tensor;
+  }
+
+  /** Itself. Throws `LEVANTER_RELEASED` after the group's release. */
+  writable(): this {
+    void this.tensor;
+    return this;
   }
 
   /** Takes over `tensor` as the contents. */
@@ -167,12 +189,12 @@ class EagerBuffer implements EngineBuffer {
 
   read(): Promise<TensorData> {
     // Synchronous, so that no other engine's backend is current half-way. The copy is the caller's; tfjs may hand out its own memory.
-    return Promise.resolve().then(() => (this.#on(() => this.tensor.dataSync()) as TensorData).slice());
+    return Promise.resolve().then(() => (this.engine.on(() => this.tensor.dataSync()) as TensorData).slice());
   }
 
   write(data: TensorData): void {
     requireData(this.#name, this.spec, data);
-    this.replace(this.#on(() => tensorOf(data.slice(), this.spec)));
+    this.replace(this.engine.on(() => tensorOf(data.slice(), this.spec)));
   }
 
   release(): void {
@@ -185,18 +207,9 @@ function tensorOf(data: TensorData, spec: TensorSpec): tf.Tensor {
   return tf.tensor(data, [...spec.shape], spec.dtype);
 }
 
-function own(buffer: EngineBuffer | undefined): EagerBuffer {
-  if (buffer instanceof EagerBuffer) return buffer;
-  throw new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
-}
-
-/** Tensors of the function's results that are nobody else's: a function may return an input, or one tensor under two names. */
-function ownCopies(results: Readonly<Record<string, tf.Tensor>>): Record<string, tf.Tensor> {
-  return Object.fromEntries(Object.entries(results).map(([key, tensor]) => [key, tf.clone(tensor)]));
-}
-
-function flatInputs(groups: readonly string[], given: Readonly<Record<string, BufferGroup>>, tensor: string): Record<string, tf.Tensor> {
-  return Object.fromEntries(groups.map((group) => [group, tf.reshape(own(given[group]?.buffers[tensor]).tensor, [-1])]));
+/** A tensor that is nobody else's, over the same memory: a function may return an input, or one tensor under two names. */
+function ownCopy(tensor: tf.Tensor): tf.Tensor {
+  return tf.clone(tensor);
 }
 
 function requireTensor(program: string, name: string, tensor: tf.Tensor | undefined): tf.Tensor {
@@ -204,10 +217,11 @@ function requireTensor(program: string, name: string, tensor: tf.Tensor | undefi
   return tensor;
 }
 
-function requireSpec(what: string, name: string, spec: TensorSpec, tensor: tf.Tensor): tf.Tensor {
-  if (sameSpec(spec, { shape: tensor.shape, dtype: tensor.dtype as DType })) return tensor;
-  throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `${what}: "${name}" became ${tensor.dtype} [${tensor.shape.join(", ")}], not ${spec.dtype} [${spec.shape.join(", ")}]`, {
-    data: { name, expected: spec.shape, found: tensor.shape },
+function requireFlat(what: string, group: string, spec: TensorSpec, tensor: tf.Tensor): tf.Tensor {
+  const expected = elementCount(spec);
+  if (tensor.dtype === "float32" && tensor.shape.length === 1 && tensor.size === expected) return tensor;
+  throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `${what}: "${group}" became ${tensor.dtype} [${tensor.shape.join(", ")}], not float32 [${expected}]`, {
+    data: { group, expected: [expected], found: tensor.shape },
   });
 }
 

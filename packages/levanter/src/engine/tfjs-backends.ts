@@ -26,6 +26,7 @@ export async function startBackend(engine: EagerName): Promise<string> {
     if (!(await tf.setBackend(backend))) throw new Error(`tfjs could not start its backend "${backend}"`);
     await tf.ready();
     if (engine === "tfjs-node-gpu") requireGpu();
+    if (engine === "cpu") silenceGreeting();
     if (previous !== undefined && previous !== "") await tf.setBackend(previous);
   } catch (cause) {
     throw unavailable(engine, cause);
@@ -58,6 +59,11 @@ async function loadNative(name: "@tensorflow/tfjs-node" | "@tensorflow/tfjs-node
 function requireGpu(): void {
   const backend = tf.backend() as tf.KernelBackend & { readonly isUsingGpuDevice?: boolean };
   if (backend.isUsingGpuDevice !== true) throw new Error("it loaded but sees no GPU: it needs an NVIDIA GPU with the CUDA 11.2 and cuDNN 8.1 libraries");
+}
+
+/** The cpu backend prints an advertisement for tfjs-node at its first use in Node. */
+function silenceGreeting(): void {
+  (tf.backend() as tf.KernelBackend & { firstUse?: boolean }).firstUse = false;
 }
 
 function unavailable(engine: EagerName, cause: unknown): MarinError {
