@@ -6,10 +6,12 @@ import { silentLogger } from "@marin/iris";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bigram } from "../test/bigram.js";
 import { storeOf, zipfDocuments } from "../test/token-stores.js";
+import { loadParameters } from "./checkpoint/load-parameters.js";
 import { encodeMetadata, readCheckpointMetadata } from "./checkpoint/metadata.js";
 import type { TokenStore } from "./data/token-store.js";
 import { OnnxEngine } from "./engine/compiled-engine.js";
 import type { Engine } from "./engine/types.js";
+import { evaluateLoss } from "./eval/loss-evaluator.js";
 import { Trainer, type TrainerOptions, type TrainOptions, type TrainResult } from "./trainer.js";
 import type { TrainerConfigInput } from "./trainer-config.js";
 
@@ -243,6 +245,15 @@ describe("a run that cannot go on", () => {
     const large = await storeOf(join(root, "large"), [[1]], V + 1);
     await expect(train(directory(), {}, { tokens: large })).rejects.toThrow(/vocabulary of 61 tokens, the model one of 60/);
   });
+});
+
+it("its parameters load from the last checkpoint, into the same model only", async () => {
+  const { checkpoint, validation: expected } = uninterrupted.result;
+  const parameters = await loadParameters(engine, model, checkpoint);
+  const found = await evaluateLoss({ engine, model, parameters: parameters.buffers, store: validation, sequenceLength: 16, batchSize: 4 });
+  expect(found).toEqual(expected);
+  parameters.release();
+  await expect(loadParameters(engine, bigram(V, 8), checkpoint)).rejects.toMatchObject({ code: "LEVANTER_CHECKPOINT_MISMATCH", data: { fields: ["model.width"] } });
 });
 
 it("going on with another engine is one warning", async () => {

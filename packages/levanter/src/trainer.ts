@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { getIrisCtx, lockDirectory, MarinError, type Logger } from "@marin/iris";
-import type { RunIdentity } from "./checkpoint/metadata.js";
+import { modelIdentity, type RunIdentity } from "./checkpoint/metadata.js";
 import type { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
 import { selectEngine } from "./engine/select.js";
@@ -164,11 +164,6 @@ function requireFit(config: TrainerConfig, model: LanguageModel, store: TokenSto
 /** Everything that the numbers of a run depend on. */
 function runIdentity(config: TrainerConfig, model: LanguageModel, tokens: TokenStore): RunIdentity {
   const { evaluateEvery, checkpointEvery, keepCheckpoints, logEvery, engine, threads, ...deciding } = config;
-  const prefixed = (prefix: string, values: Readonly<Record<string, unknown>>): [string, string | number | boolean][] =>
-    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[`${prefix}.${name}`, value as string | number | boolean]]));
-  return {
-    "model.type": model.type,
-    ...Object.fromEntries([...prefixed("model", model.config), ...prefixed("trainer", deciding)]),
-    "data.fingerprint": tokens.fingerprint,
-  };
+  const options = Object.entries(deciding).flatMap(([name, value]) => (value === undefined ? [] : [[`trainer.${name}`, value] as const]));
+  return { ...modelIdentity(model), ...Object.fromEntries(options), "data.fingerprint": tokens.fingerprint };
 }

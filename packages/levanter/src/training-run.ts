@@ -89,6 +89,7 @@ export class TrainingRun {
       log?.warn(`${directory} was written by "${metadata.engine}", this is "${engine.fingerprint}": the run goes on, but its numbers may differ in the last bits`);
     }
     await restoreCheckpoint(directory, metadata, state);
+    await pruneCheckpoints(checkpoints, config.keepCheckpoints);
     this.#saved = { step: metadata.step, directory };
     return metadata.step;
   }

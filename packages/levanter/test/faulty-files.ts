@@ -7,7 +7,7 @@ import { join } from "node:path";
 export interface Fault {
   /** How many operations that change the disk succeed first. */
   readonly after: number;
-  /** `once`: one operation fails as on a full disk. `crash`: nothing changes the disk any more, as after a kill. */
+  /** `once`: one operation fails as on a full disk, removals excepted. `crash`: nothing changes the disk any more, as after a kill. */
   readonly mode: "once" | "crash";
 }
 
@@ -32,7 +32,7 @@ export async function withFault(fault: Fault, body: () => Promise<unknown>): Pro
   await probe.close();
   await fs.promises.rm(join(tmpdir(), `levanter-probe-${String(process.pid)}`));
   const restore = [
-    ...["rename", "mkdir", "rm", "writeFile", "link"].map((name) => replace(functions, name, guard)),
+    ...["rename", "mkdir", "writeFile", "link", ...(fault.mode === "crash" ? ["rm"] : [])].map((name) => replace(functions, name, guard)),
     ...["write", "writeFile", "sync", "appendFile", "truncate"].map((name) => replace(handles, name, guard)),
     replace(functions, "open", (original) => {
       const guarded = guard(original);

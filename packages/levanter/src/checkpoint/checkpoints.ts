@@ -92,12 +92,16 @@ export async function newestCheckpoint(root: string): Promise<StoredCheckpoint |
 
 /** Deletes all but the newest `keep` checkpoints, and what an earlier, interrupted deletion left. */
 export async function pruneCheckpoints(root: string, keep: number): Promise<void> {
-  for (const name of (await checkpointNames(root)).slice(0, -keep)) {
-    // Renamed first: a deletion that is cut short must not leave something that looks like a damaged checkpoint.
-    await rename(join(root, name), join(root, REMOVED + name));
-  }
-  for (const name of await list(root)) {
-    if (name.startsWith(REMOVED)) await rm(join(root, name), { recursive: true });
+  try {
+    for (const name of (await checkpointNames(root)).slice(0, -keep)) {
+      // Renamed first: a deletion that is cut short must not leave something that looks like a damaged checkpoint.
+      await rename(join(root, name), join(root, REMOVED + name));
+    }
+    for (const name of await list(root)) {
+      if (name.startsWith(REMOVED)) await rm(join(root, name), { recursive: true });
+    }
+  } catch (error) {
+    throw fileError(error, { action: "delete old checkpoints in", path: root });
   }
 }
 

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError } from "@marin/iris";
 import { z } from "zod";
+import type { LanguageModel } from "../models/language-model.js";
 import { corruptFile } from "./safetensors.js";
 
 /** Name of the file that describes a checkpoint; written last. */
@@ -34,6 +35,11 @@ export type CheckpointMetadata = z.infer<typeof metadataSchema>;
 
 /** What a run's numbers depend on, flat: `model.layers`, `trainer.seed`, `data.fingerprint`, ... */
 export type RunIdentity = Readonly<Record<string, string | number | boolean>>;
+
+/** The part of a run's identity that names the model: `model.type`, and the model's configuration as `model.<field>`. */
+export function modelIdentity(model: LanguageModel): RunIdentity {
+  return { "model.type": model.type, ...Object.fromEntries(Object.entries(model.config).map(([name, value]) => [`model.${name}`, value])) };
+}
 
 /** SHA-256 of a value's JSON form, hexadecimal. */
 export function jsonDigest(value: unknown): string {

@@ -60,7 +60,9 @@ export class MetricsLog {
 
   /** Flushes to the disk. */
   async sync(): Promise<void> {
-    await this.#file.sync();
+    await this.#file.sync().catch((error: unknown) => {
+      throw fileError(error, { action: "write", path: this.#path });
+    });
   }
 
   /** Closes the file. */
