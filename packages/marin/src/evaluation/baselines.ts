@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { TokenStore } from "@marin/levanter";
 import { readDocuments } from "../processing/documents-file.js";
 import type { ProcessingOptions } from "../processing/progress.js";
@@ -63,5 +64,10 @@ async function unigramBaseline({ trainTokens, validationTokens }: BaselineOption
 }
 
 async function* documentBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  for await (const { text } of readDocuments(path, signal)) yield Buffer.from(text, "utf8");
+  for await (const { text } of readDocuments(path, signal)) {
+    // Scoring a document is all computing: without a turn of the event loop no signal would be heard.
+    await setImmediate();
+    signal?.throwIfAborted();
+    yield Buffer.from(text, "utf8");
+  }
 }

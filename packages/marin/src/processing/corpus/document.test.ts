@@ -22,3 +22,8 @@ test("normalising twice changes nothing", () => {
     expect(normalizeText(once)).toBe(once);
   }));
 });
+
+test("long runs of blanks take no longer than other text", () => {
+  const blanks = " ".repeat(2_000_000);
+  expect(normalizeText(`a${blanks}b${blanks}\n`)).toBe(`a${blanks}b`);
+});

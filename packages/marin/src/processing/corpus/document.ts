@@ -30,15 +30,18 @@ export function documentId(text: string): string {
  * no control characters but tab and newline, no blanks at line ends, at most one empty line in a row, no blank lines around.
  */
 export function normalizeText(text: string): string {
-  return (
-    text
-      .replace(/^\uFEFF/, "")
-      .normalize("NFC")
-      .replace(/\r\n?/g, "\n")
-      // eslint-disable-next-line no-control-regex -- control characters are what is removed
-      .replace(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "")
-      .replace(/[ \t]+$/gm, "")
-      .replace(/\n{3,}/g, "\n\n")
-      .replace(/^\n+|\s+$/g, "")
-  );
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .normalize("NFC")
+    .replace(/\r\n?/g, "\n")
+    // eslint-disable-next-line no-control-regex -- control characters are what is removed
+    .replace(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "")
+    .split("\n");
+  // trimEnd and not a pattern: /[ \t]+$/ takes quadratic time on a long run of blanks.
+  return lines
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .replace(/^\n+/, "")
+    .trimEnd();
 }
