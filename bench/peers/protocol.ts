@@ -40,7 +40,7 @@ export function calibrationArguments(): { size: number; repeats: number; threads
 export interface LoadedWorkload extends TrainWorkload {
   readonly weights: Record<string, Float32Array>;
   /** The batch of a step: tokens and targets, int32 [B,T]. */
-  batch(step: number): { tokens: Int32Array; targets: Int32Array };
+  readonly batch: (step: number) => { tokens: Int32Array; targets: Int32Array };
 }
 
 /** Reads what `writeTrainWorkload` wrote. */
