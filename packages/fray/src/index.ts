@@ -1,1 +1,2 @@
-export {};
+export { Future, type FutureOptions, type FutureState } from "./future.js";
+export { mapPool, type PoolOptions, type PoolTask } from "./map-pool.js";

@@ -1,0 +1,136 @@
+import { MarinError } from "@marin/rigging";
+
+/** What a task of {@link mapPool} is told. */
+export interface PoolTask {
+  /** Place of the item, from 0 up. */
+  readonly index: number;
+  /** Aborted when the result is no longer wanted: another task failed, the consumer left, the outer signal was aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** Settings of {@link mapPool}. */
+export interface PoolOptions {
+  /** Ends the iteration, with the signal's reason as its error, when aborted. Default: never. */
+  readonly signal?: AbortSignal;
+}
+
+interface Running<U> {
+  readonly finished: Promise<void>;
+  outcome?: { readonly value: U } | { readonly error: unknown };
+}
+
+/**
+ * Maps items through an asynchronous function, up to `concurrency` of them at a time, and gives the results in the order
+ * of the items. Items are taken from the source only when there is room: results that wait for the consumer or for an
+ * earlier one count as being worked on, so memory is bounded.
+ *
+ * The first failure, in the order of the items, is thrown after all results before it; once a task has failed no further
+ * ones start. However the iteration ends, tasks still running get their signal aborted and are waited for, and the source is closed.
+ *
+ * @param items - the source
+ * @param concurrency - at least 1
+ * @param work - the function; should stop on its signal
+ * @throws MarinError FRAY_BAD_CONCURRENCY; what a task or the source throws, unchanged; the outer signal's reason
+ */
+export async function* mapPool<T, U>(
+  items: Iterable<T> | AsyncIterable<T>,
+  concurrency: number,
+  work: (item: T, task: PoolTask) => U | PromiseLike<U>,
+  options: PoolOptions = {},
+): AsyncGenerator<U, void, void> {
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+    throw new MarinError("FRAY_BAD_CONCURRENCY", `concurrency is a whole number of at least 1, found ${String(concurrency)}.`, { data: { concurrency } });
+  }
+  const outer = options.signal;
+  outer?.throwIfAborted();
+  const controller = new AbortController();
+  const signal = outer === undefined ? controller.signal : AbortSignal.any([controller.signal, outer]);
+  const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  const window: Running<U>[] = [];
+  let nextIndex = 0;
+  let sourceEnded = false;
+  let stopped = false;
+  let sourceFailure: { readonly error: unknown } | undefined;
+  let pulling: Promise<void> | undefined;
+
+  const start = (item: T): Running<U> => {
+    const index = nextIndex++;
+    const run = async (): Promise<U> => work(item, { index, signal });
+    const running: Running<U> = {
+      finished: run().then(
+        (value) => void (running.outcome = { value }),
+        (error: unknown) => {
+          running.outcome = { error };
+          stopped = true;
+        },
+      ),
+    };
+    return running;
+  };
+
+  /** Takes items while there is room, without waiting for the consumer. */
+  const pull = (): void => {
+    if (pulling !== undefined || sourceEnded || stopped || window.length >= concurrency) return;
+    pulling = (async () => source.next())().then(
+      (result) => {
+        pulling = undefined;
+        if (result.done === true) sourceEnded = true;
+        else if (!stopped) window.push(start(result.value));
+        pull();
+      },
+      (error: unknown) => {
+        pulling = undefined;
+        sourceEnded = true;
+        sourceFailure = { error };
+      },
+    );
+  };
+
+  const aborted = outer === undefined ? undefined : whenAborted(outer);
+  const waitFor = (event: Promise<void>): Promise<void> => (aborted === undefined ? event : Promise.race([event, aborted.promise]));
+  try {
+    for (;;) {
+      pull();
+      const head = window[0];
+      if (head === undefined) {
+        if (pulling === undefined) break;
+        await waitFor(pulling);
+        continue;
+      }
+      if (head.outcome === undefined) await waitFor(head.finished);
+      if (head.outcome === undefined) continue;
+      if ("error" in head.outcome) throw head.outcome.error;
+      window.shift();
+      pull();
+      yield head.outcome.value;
+      outer?.throwIfAborted();
+    }
+    if (sourceFailure !== undefined) throw sourceFailure.error;
+  } finally {
+    stopped = true;
+    aborted?.dispose();
+    controller.abort(new MarinError("FRAY_CANCELLED", "The result is no longer wanted: the iteration has ended."));
+    await Promise.all(window.map(({ finished }) => finished));
+    await close(source, sourceEnded, pulling !== undefined);
+  }
+}
+
+/** A source that is still asked for an item answers the closing only after it: that is not waited for. */
+async function close(source: Iterator<unknown> | AsyncIterator<unknown>, ended: boolean, busy: boolean): Promise<void> {
+  if (ended) return;
+  const closing = (async () => source.return?.())().catch(() => undefined);
+  if (!busy) await closing;
+}
+
+function whenAborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly dispose: () => void } {
+  let onAbort: () => void = () => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    onAbort = (): void => {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as throwIfAborted does: the reason is whatever the caller gave
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  promise.catch(() => undefined);
+  return { promise, dispose: () => signal.removeEventListener("abort", onAbort) };
+}
