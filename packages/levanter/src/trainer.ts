@@ -161,9 +161,12 @@ function requireFit(config: TrainerConfig, model: LanguageModel, store: TokenSto
   if (problem !== undefined) throw new MarinError("LEVANTER_CONFIG", `${problem}; change one to fit the other`);
 }
 
+/** Options that may change between the starts of one run: its numbers do not depend on them. */
+const FREE_OPTIONS: ReadonlySet<string> = new Set(["evaluateEvery", "checkpointEvery", "keepCheckpoints", "logEvery", "engine", "threads"] satisfies (keyof TrainerConfig)[]);
+
 /** Everything that the numbers of a run depend on. */
 function runIdentity(config: TrainerConfig, model: LanguageModel, tokens: TokenStore): RunIdentity {
-  const { evaluateEvery, checkpointEvery, keepCheckpoints, logEvery, engine, threads, ...deciding } = config;
-  const options = Object.entries(deciding).flatMap(([name, value]) => (value === undefined ? [] : [[`trainer.${name}`, value] as const]));
-  return { ...modelIdentity(model), ...Object.fromEntries(options), "data.fingerprint": tokens.fingerprint };
+  const deciding = Object.entries(config).filter(([name, value]) => value !== undefined && !FREE_OPTIONS.has(name));
+  const options = deciding.map(([name, value]) => [`trainer.${name}`, value]);
+  return { ...modelIdentity(model), ...(Object.fromEntries(options) as RunIdentity), "data.fingerprint": tokens.fingerprint };
 }
