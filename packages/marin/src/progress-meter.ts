@@ -46,7 +46,8 @@ export class ProgressMeter {
 
   #secondsLeft(progress: StepProgress, time: number): number | undefined {
     const first = this.#samples[0];
-    if (first === undefined || progress.total === undefined || progress.done <= first.done || time <= first.time) return undefined;
+    if (first === undefined || progress.total === undefined || progress.done === progress.total) return undefined;
+    if (progress.done <= first.done || time <= first.time) return undefined;
     const unitsPerSecond = ((progress.done - first.done) * 1000) / (time - first.time);
     return Math.round(((progress.total - progress.done) / unitsPerSecond) * 10) / 10;
   }

@@ -1,0 +1,107 @@
+import { readdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+import { gpt2, TokenStore, Trainer, trainerConfigSchema, type Gpt2Config, type LanguageModel, type StepInfo } from "@marin/levanter";
+import { createLogger } from "@marin/rigging";
+import { z } from "zod";
+
+import { defineStep, type Artifact, type StepContext } from "../step.js";
+import { withEngine } from "./compute.js";
+import { tokensPath, type TokensResult } from "./tokens.js";
+
+/** Options of the model that {@link trainStep} trains. */
+export const modelOptions = z
+  .strictObject({
+    layers: z.int().min(1).default(4).describe("Transformer blocks."),
+    hiddenSize: z.int().min(1).default(256).describe("Width of the residual stream; a multiple of heads."),
+    heads: z.int().min(1).default(4).describe("Attention heads of a block."),
+    sequenceLength: z.int().min(2).default(128).describe("Tokens that the model sees at once."),
+  })
+  .refine(({ hiddenSize, heads }) => hiddenSize % heads === 0, { path: ["hiddenSize"], error: "must be a multiple of heads" });
+
+const { sequenceLength: ofModel, ...trainerFields } = trainerConfigSchema.shape;
+
+/** Options of {@link trainStep}: those of levanter's trainer, the length of a sequence excepted, which is the model's. */
+export const trainOptions = z
+  .strictObject({
+    ...trainerFields,
+    evaluateEvery: z.int().min(0).default(0).describe("steps between validations while training; 0: none, the evaluate step measures at the end"),
+  })
+  .refine(({ batchSize, microbatchSize }) => microbatchSize === undefined || batchSize % microbatchSize === 0, { path: ["microbatchSize"], error: "must divide batchSize" });
+
+/** Configuration of {@link trainStep}. */
+export interface TrainConfig extends z.output<typeof trainOptions> {
+  readonly model: z.output<typeof modelOptions>;
+}
+
+/** What {@link trainStep} made. */
+export interface TrainedModel {
+  /** Configuration of the model, vocabulary included. */
+  readonly model: Gpt2Config;
+  /** Directory of the last checkpoint within the artifact. */
+  readonly checkpoint: string;
+  readonly parameters: number;
+  readonly steps: number;
+  /** Mean loss of the last batch, in nats per token. */
+  readonly loss: number;
+}
+
+/** Steps between `metrics` events. */
+const METRICS_EVERY = 10;
+
+/** Trains a GPT-2-shaped model on the training tokens. An interrupted run goes on from its newest checkpoint. */
+export const trainStep = defineStep({
+  name: "train",
+  version: 1,
+  resumable: true,
+  executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints", "logEvery"],
+  runRecords: ["metrics.jsonl"],
+  async run(context: StepContext<TrainConfig, { tokens: TokensResult }>): Promise<TrainedModel> {
+    const { config, inputs, directory, signal, log, metrics, progress } = context;
+    const { model: shape, ...trainerConfig } = config;
+    const tokens = await TokenStore.open(tokensPath(inputs.tokens, "train"));
+    const validation = config.evaluateEvery > 0 ? await TokenStore.open(tokensPath(inputs.tokens, "validation")) : undefined;
+    const modelConfig = { ...shape, vocabSize: tokens.vocabSize };
+    const model = gpt2(modelConfig);
+    const parameters = countParameters(model);
+    const result = await withEngine(config, log, async (engine) => {
+      log(`${millions(parameters)} parameters, ${millions(tokens.tokenCount)} training tokens, ${engine.description}`);
+      const options = { engine, log: createLogger({ write: (line) => { log(line.trimEnd()); } }) };
+      const trainer = new Trainer({ ...trainerConfig, sequenceLength: shape.sequenceLength }, options);
+      let first = true;
+      const onStep = (info: StepInfo): void => {
+        if (first && info.step > 1) log(`continues after step ${info.step - 1}`);
+        first = false;
+        const speed = Math.round(info.tokensPerSecond).toLocaleString("en-US");
+        progress({ done: info.step, total: info.steps, unit: "steps", detail: `loss ${info.loss.toFixed(3)}, ${speed} tokens/s` });
+      };
+      trainer.addHook(({ step, loss, learningRate, gradientNorm, tokensPerSecond }) => {
+        metrics({ step, loss, learningRate, gradientNorm, tokensPerSecond });
+      }, { every: METRICS_EVERY });
+      return trainer.train({ model, tokens, validation, directory, signal, onStep });
+    });
+    await keepOnly(result.checkpoint);
+    return { model: modelConfig, checkpoint: `checkpoints/${basename(result.checkpoint)}`, parameters, steps: result.step, loss: result.loss };
+  },
+});
+
+/** Model and checkpoint directory of a trained artifact. */
+export function trainedModel({ directory, result }: Artifact<TrainedModel>): { model: LanguageModel; checkpoint: string } {
+  return { model: gpt2(result.model), checkpoint: join(directory, result.checkpoint) };
+}
+
+/** Deletes earlier checkpoints, so that how often they were written leaves no trace in the artifact. */
+async function keepOnly(checkpoint: string): Promise<void> {
+  const root = dirname(checkpoint);
+  for (const name of await readdir(root)) {
+    if (name !== basename(checkpoint)) await rm(join(root, name), { recursive: true });
+  }
+}
+
+function countParameters(model: LanguageModel): number {
+  return Object.values(model.parameters).reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
+}
+
+function millions(count: number): string {
+  return count < 1e5 ? count.toLocaleString("en-US") : `${(count / 1e6).toFixed(1)} M`;
+}
