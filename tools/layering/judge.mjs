@@ -30,8 +30,9 @@ export function judgeReference(path, reference, root = repositoryRoot) {
   }
   const { form, specifier, judged } = reference;
   if (specifier === undefined) {
-    return violation("computed-import", importer, "a computed module", {
-      problem: `must not load a module whose name is computed (${form})`,
+    const known = reference.folded === undefined ? undefined : judgeReference(path, { ...reference, specifier: reference.folded }, root);
+    return known ?? violation("computed-import", importer, `the module that ${reference.text} names`, {
+      problem: `must not load a module whose name is computed (${form} of ${reference.text})`,
       right: "Write the specifier as a literal, so that the package graph can be checked; where a name truly comes from outside, disable this rule for the line and say why",
     });
   }
@@ -134,7 +135,7 @@ function judgeExternal(importer, pathFromRoot, { form, specifier, typeOnly }, ro
   }
   return violation("declared", importer, name, {
     problem: `imports ${name} (${form} "${specifier}") without declaring it`,
-    right: `Add it with an exact version to the dependencies in ${join(importer.folder, "package.json")}`,
+    right: `Add it to ${join(importer.folder, "package.json")}: to the dependencies with an exact version, or to the optional peerDependencies where the user installs it`,
   });
 }
 

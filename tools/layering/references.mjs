@@ -6,7 +6,8 @@ const viModuleCalls = new Set(["mock", "doMock", "unmock", "doUnmock", "importAc
 /**
  * Every place where a source file names another module, in whatever form, in the order of the text.
  *
- * Each entry holds the `form` (for messages), the `specifier` (`undefined` when it is computed), its `start` and `end` offset, `judged`:
+ * Each entry holds the `form` (for messages), the `specifier` (`undefined` when it is computed; then `text` is the expression, and `folded` its value
+ * where that is plain), its `start` and `end` offset, `judged`:
  * `"module"` where the text is certainly a module specifier, `"text"` where it may be one (any other string literal), and `typeOnly`.
  */
 export function findReferences(fileName, text) {
@@ -21,7 +22,8 @@ export function findReferences(fileName, text) {
       return;
     }
     claimed.add(node);
-    references.push({ form, specifier: literal, start: node.getStart(source), end: node.getEnd(), judged, typeOnly });
+    const expression = literal === undefined ? { folded: foldText(node), text: node.getText(source) } : {};
+    references.push({ form, specifier: literal, ...expression, start: node.getStart(source), end: node.getEnd(), judged, typeOnly });
   };
 
   const visit = (node) => {
@@ -62,6 +64,24 @@ function literalText(node) {
     return node.text;
   }
   return undefined;
+}
+
+/** The value of literals joined by `+` or by a template; `undefined` for anything that needs the program to run. */
+function foldText(node) {
+  if (ts.isParenthesizedExpression(node)) {
+    return foldText(node.expression);
+  }
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
+    return join([foldText(node.left), foldText(node.right)]);
+  }
+  if (ts.isTemplateExpression(node)) {
+    return join([node.head.text, ...node.templateSpans.flatMap((span) => [foldText(span.expression), span.literal.text])]);
+  }
+  return ts.isNumericLiteral(node) ? node.text : literalText(node);
+}
+
+function join(parts) {
+  return parts.includes(undefined) ? undefined : parts.join("");
 }
 
 function isImportCall(node) {
