@@ -33,7 +33,8 @@ describe.each(Object.entries(ENGINES))("GPT-2 on engine %s agrees with PyTorch",
     const program = await engine.compile(name, fn, inputSpecs);
     const inputs = engine.allocate(inputSpecs);
     const outputs = engine.allocate(program.outputs);
-    const values: Record<string, TensorData> = { ...initialParameters(index), ...randomBatch(index, 0) };
+    const { tokens, targets, weights } = randomBatch(index, 0);
+    const values: Record<string, TensorData> = { ...initialParameters(index), tokens, targets, weights };
     for (const [key, buffer] of Object.entries(inputs.buffers)) buffer.write(values[key] as TensorData);
     await program.run(inputs.buffers, outputs.buffers);
     const results: Record<string, TensorData> = {};
