@@ -11,7 +11,8 @@ const turbo = createRequire(import.meta.url).resolve("turbo/bin/turbo");
 const result = spawnSync(process.execPath, [turbo, "run", ...tasks, "--continue=dependencies-successful", "--log-order=grouped", `--concurrency=${concurrency}`], {
   cwd: repositoryRoot,
   stdio: "inherit",
-  env: { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", TURBO_NO_UPDATE_NOTIFIER: "1" },
+  // A result is cached for the Node that it was found with.
+  env: { ...process.env, MARIN_NODE_VERSION: process.version, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", TURBO_NO_UPDATE_NOTIFIER: "1" },
 });
 if (result.error) {
   throw result.error;
