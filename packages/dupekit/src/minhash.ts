@@ -49,13 +49,14 @@ export class MinHash {
     for (let index = 0; index < signature.length; index += 1) {
       const mask = this.#masks[index] ?? 0;
       const factor = this.#factors[index] ?? 0;
-      let least = 0xffffffff;
-      for (const element of hashes) {
-        const mixed = Math.imul(element ^ mask, factor);
-        const hash = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b) >>> 0;
+      // Compared as signed numbers with the top bit flipped, which keeps the order and stays within the engine's integers.
+      let least = 0x7fffffff;
+      for (let at = 0; at < hashes.length; at += 1) {
+        const mixed = Math.imul((hashes[at] ?? 0) ^ mask, factor);
+        const hash = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b) ^ 0x80000000;
         if (hash < least) least = hash;
       }
-      signature[index] = least;
+      signature[index] = least ^ 0x80000000;
     }
     return signature;
   }

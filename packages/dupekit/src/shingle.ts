@@ -1,4 +1,4 @@
-import { murmur3, murmur3Words } from "./hash.js";
+import { murmur3Words } from "./hash.js";
 
 /** Settings of {@link shingles}. */
 export interface ShingleOptions {
@@ -65,8 +65,17 @@ export function jaccard(a: Uint32Array, b: Uint32Array): number {
 }
 
 function wordHashes(text: string): Uint32Array {
-  const encoder = new TextEncoder();
-  return Uint32Array.from(text === "" ? [] : text.split(" "), (word) => murmur3(encoder.encode(word)));
+  const codes = new Uint32Array(text.length);
+  for (let at = 0; at < text.length; at += 1) codes[at] = text.charCodeAt(at);
+  const hashes = new Uint32Array(text.length);
+  let words = 0;
+  for (let start = 0; start < text.length; ) {
+    const space = text.indexOf(" ", start);
+    const end = space === -1 ? text.length : space;
+    hashes[words++] = murmur3Words(codes, start, end, 0);
+    start = end + 1;
+  }
+  return hashes.subarray(0, words);
 }
 
 function codePoints(text: string): Uint32Array {
