@@ -1,5 +1,5 @@
 import { requireEqualGroups, requireScalar } from "./buffer-checks.js";
-import { ArenaGroup } from "./arena-group.js";
+import type { ArenaGroup } from "./arena-group.js";
 import { CHUNK_ELEMENTS } from "./compile.js";
 import { inputName, outputName } from "./lowering/lower.js";
 import type { RunQueue } from "./run-queue.js";

@@ -189,7 +189,7 @@ class EagerBuffer implements EngineBuffer {
 
   read(): Promise<TensorData> {
     // Synchronous, so that no other engine's backend is current half-way. The copy is the caller's; tfjs may hand out its own memory.
-    return Promise.resolve().then(() => (this.engine.on(() => this.tensor.dataSync()) as TensorData).slice());
+    return Promise.resolve().then(() => this.engine.on(() => this.tensor.dataSync<"float32" | "int32" | "bool">()).slice());
   }
 
   write(data: TensorData): void {

@@ -66,7 +66,7 @@ describe.each(engines)("engine %s", (_title, create) => {
 
   test("runs a program with its gradient, again and again, on any buffers of its specs", async () => {
     const fn: TensorFunction = ({ x, w }) => {
-      const { value, grads } = tf.valueAndGrads((a: tf.Tensor, b: tf.Tensor) => tf.sum(tf.square(tf.matMul(a, b))) as tf.Scalar)([x as tf.Tensor, w as tf.Tensor]);
+      const { value, grads } = tf.valueAndGrads((a: tf.Tensor, b: tf.Tensor) => tf.sum<tf.Scalar>(tf.square(tf.matMul(a, b))))([x as tf.Tensor, w as tf.Tensor]);
       return { loss: value, dw: grads[1] as tf.Tensor };
     };
     const program = await engine.compile("square", fn, { x: float(2, 2), w: float(2, 1) });

@@ -138,26 +138,26 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
 
   const getErrorMessage = functionAt(table.getErrorMessage, "str", ["void *"]) as (status: Pointer) => string;
   const releaseStatus = release(table.releaseStatus);
-  const check = (what: string, result: Pointer | null): void => {
-    if (result === null || result === 0n) return;
+  const failureOf = (what: string, result: Pointer | null): MarinError | undefined => {
+    if (result === null || result === 0n) return undefined;
     const message = getErrorMessage(result);
     releaseStatus(result);
-    throw new MarinError("LEVANTER_RUNTIME", `ONNX Runtime could not ${what}: ${message}`, { data: { action: what, message } });
+    return new MarinError("LEVANTER_RUNTIME", `ONNX Runtime could not ${what}: ${message}`, { data: { action: what, message } });
+  };
+  const check = (what: string, result: Pointer | null): void => {
+    const failure = failureOf(what, result);
+    if (failure !== undefined) throw failure;
   };
   // What a call under way points into must not be collected before it has ended.
   const underWay = new Set<readonly unknown[]>();
   const later = (what: string, call: StatusCall, args: readonly unknown[]): Promise<void> =>
     new Promise((resolve, reject) => {
       underWay.add(args);
-      call.async(...args, (error: unknown, result: Pointer | null) => {
+      call.async(...args, (error: Error | null, result: Pointer | null) => {
         underWay.delete(args);
-        try {
-          if (error !== null && error !== undefined) throw error as Error;
-          check(what, result);
-          resolve();
-        } catch (failure) {
-          reject(failure as Error);
-        }
+        const failure = error ?? failureOf(what, result);
+        if (failure === undefined) resolve();
+        else reject(failure);
       });
     });
   const created = (slot: BigUint64Array): Pointer => slot[0] ?? 0n;
