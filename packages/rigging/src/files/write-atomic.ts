@@ -128,7 +128,8 @@ async function syncTree(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) await syncTree(path);
-    else if (entry.isFile()) await syncPath(path, "r+");
+    // Windows flushes only what is open for writing; elsewhere reading suffices, and serves write-protected files too.
+    else if (entry.isFile()) await syncPath(path, process.platform === "win32" ? "r+" : "r");
   }
   await syncDirectory(directory);
 }
