@@ -9,21 +9,20 @@ import { listFiles, readManifest, repositoryRoot } from "./repository.mjs";
  * names itself where an exported value's type is inferred; users of the package could not resolve them.
  */
 export function findDeclarationLeaks(folder) {
-  const name = folder.slice("packages/".length);
-  const manifest = readManifest(folder);
+  const files = listFiles(`${folder}/dist`).filter((file) => /\.d\.[cm]?ts$/.test(file));
+  return files.flatMap((path) => judgeDeclaration(path, readFileSync(join(repositoryRoot, path), "utf8"), readManifest(folder)));
+}
+
+/** The same for one declaration file at `path` (from the root) of the package with this manifest. */
+export function judgeDeclaration(path, text, manifest) {
+  const name = manifest.name.slice("@marin/".length);
   const declared = { ...manifest.dependencies, ...manifest.peerDependencies };
   const allowed = new Set([name, ...layers[name].imports.filter((other) => declared[`@marin/${other}`])]);
-  const problems = [];
-  for (const path of listFiles(`${folder}/dist`).filter((file) => file.endsWith(".d.ts"))) {
-    for (const { specifier, judged } of findReferences(path, readFileSync(join(repositoryRoot, path), "utf8"))) {
-      const target = judged === "module" && specifier?.startsWith("@marin/") ? specifier.split("/")[1] : undefined;
-      if (target !== undefined && !allowed.has(target)) {
-        problems.push(
-          `${path}  marin/declarations  @marin/${name} must not show @marin/${target} in its types ("${specifier}"). ` +
-            `Annotate the exported function or value with a type that @marin/${name} may import.`,
-        );
-      }
-    }
-  }
-  return problems;
+  return findReferences(path, text)
+    .filter(({ specifier, judged }) => judged === "module" && specifier?.startsWith("@marin/") && !allowed.has(specifier.split("/")[1]))
+    .map(
+      ({ specifier }) =>
+        `${path}  marin/declarations  @marin/${name} must not show @marin/${specifier.split("/")[1]} in its types ("${specifier}"). ` +
+        `Annotate the exported function or value with a type that @marin/${name} may import.`,
+    );
 }

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { judgeDeclaration } from "./declarations.mjs";
+
+const path = "packages/levanter/dist/storage.d.ts";
+const manifest = { name: "@marin/levanter", dependencies: { "@marin/iris": "workspace:*" } };
+
+it("refuses a type that TypeScript inferred from a package which users of this one do not have", () => {
+  expect(judgeDeclaration(path, 'export declare function storage(): import("@marin/rigging").Storage;', manifest)).toEqual([
+    'packages/levanter/dist/storage.d.ts  marin/declarations  @marin/levanter must not show @marin/rigging in its types ("@marin/rigging"). ' +
+      "Annotate the exported function or value with a type that @marin/levanter may import.",
+  ]);
+});
+
+it("passes types of declared packages", () => {
+  expect(judgeDeclaration(path, 'import type { Storage } from "@marin/iris";\nexport declare const storage: Storage;', manifest)).toEqual([]);
+});
