@@ -42,11 +42,11 @@ export interface StepContext<Config, Inputs extends object = Record<never, never
    */
   readonly directory: string;
   /** Reports how far the step is; cheap to call often. */
-  progress(progress: StepProgress): void;
+  readonly progress: (progress: StepProgress) => void;
   /** Reports measured numbers, for machines: they appear as `metrics` events. */
-  metrics(metrics: Readonly<Record<string, number>>): void;
+  readonly metrics: (metrics: Readonly<Record<string, number>>) => void;
   /** Says something that people should read now. */
-  log(message: string): void;
+  readonly log: (message: string) => void;
 }
 
 /** One kind of step. */

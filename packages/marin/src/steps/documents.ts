@@ -47,7 +47,7 @@ export const documentsStep = defineStep({
   async run(context: StepContext<DocumentsConfig>): Promise<DocumentsResult> {
     const { config, directory, signal, progress } = context;
     const common = { outputDir: directory, signal, onProgress: progress };
-    const { path, source, ...summary } = await collectDocuments({ ...config, ...common, source: sourceOf(config, context) });
+    const { path, source: _source, ...summary } = await collectDocuments({ ...config, ...common, source: sourceOf(config, context) });
     const { train, validation } = await splitDocuments({ ...common, documents: path, validationFraction: config.validationFraction, salt: config.splitSalt });
     // Every document is in one of the two parts now.
     await rm(path);

@@ -19,7 +19,7 @@ export const modelOptions = z
   })
   .refine(({ hiddenSize, heads }) => hiddenSize % heads === 0, { path: ["hiddenSize"], error: "must be a multiple of heads" });
 
-const { sequenceLength: ofModel, ...trainerFields } = trainerConfigSchema.shape;
+const { sequenceLength: _ofModel, ...trainerFields } = trainerConfigSchema.shape;
 
 /** Options of {@link trainStep}: those of levanter's trainer, the length of a sequence excepted, which is the model's. */
 export const trainOptions = z

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { tiny, writeCorpus } from "../test/corpus.js";
+import { directoryOf, firstLm, ran, type Finished } from "../test/run-command.js";
+
+const everyStep = ["documents", "tokenizer", "tokens", "train", "baselines", "evaluate", "sample"];
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "marin-first-lm-"));
+  await writeCorpus(join(directory, "texts"), 60);
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** SHA-256 of the final parameters. */
+async function parametersOf(run: Finished): Promise<string> {
+  const checkpoints = join(directoryOf(run, "train"), "checkpoints");
+  const [last, ...others] = await readdir(checkpoints);
+  expect(others).toEqual([]);
+  return createHash("sha256").update(await readFile(join(checkpoints, last ?? "", "parameters.safetensors"))).digest("hex");
+}
+
+describe("first-lm on a small folder of texts", () => {
+  it("trains, measures and samples; then reruns exactly what a change reaches", { timeout: 180_000 }, async () => {
+    const first = await firstLm(directory, tiny);
+    expect(first.stderr).toBe("");
+    expect(first.code).toBe(0);
+    expect(ran(first)).toEqual(everyStep);
+    const { lines = [], results } = first.events.at(-1) ?? {};
+    expect(lines.map((line) => line.replace(/\d+\.\d+/, "0.0")).slice(0, 6)).toEqual([
+      "validation loss: 0.0 nats per token",
+      "bits per byte: 0.0",
+      "baseline token unigram: 0.0 bits per byte",
+      "baseline byte 3-gram: 0.0 bits per byte",
+      "baseline byte 5-gram: 0.0 bits per byte",
+      "sample:",
+    ]);
+    const { validationLoss, bitsPerByte, tokens, bytes } = results?.["evaluate"] as Record<string, number>;
+    expect(bitsPerByte).toBeCloseTo(((validationLoss ?? 0) * (tokens ?? 0)) / Math.LN2 / (bytes ?? 1), 10);
+    const text = (await readFile(join(directoryOf(first, "documents"), "validation.jsonl"), "utf8")).trimEnd().split("\n").map((line) => (JSON.parse(line) as { text: string }).text);
+    expect(bytes).toBe(Buffer.byteLength(text.join("")));
+    expect(JSON.parse(await readFile(join(directoryOf(first, "tokenizer"), "tokenizer.json"), "utf8"))).toMatchObject({ model: { type: "BPE" } });
+
+    const second = await firstLm(directory, tiny);
+    expect([ran(second), second.code]).toEqual([[], 0]);
+    expect(second.events.at(-1)?.lines).toEqual(lines);
+
+    expect(ran(await firstLm(directory, [...tiny, "--set", "train.learningRate=0.0123"]))).toEqual(["train", "evaluate", "sample"]);
+    expect(ran(await firstLm(directory, [...tiny, "--set", "sample.temperature=0", "--set", "train.threads=1", "--set", "train.checkpointEvery=7"]))).toEqual(["sample"]);
+    await appendFile(join(directory, "texts", "000.txt"), "and the mate saw it too.\n");
+    expect(ran(await firstLm(directory, tiny))).toEqual(everyStep);
+  });
+
+  it("stops on SIGINT within five seconds, and continues to the same parameters", { timeout: 120_000 }, async () => {
+    const args = [...tiny, "--set", "train.steps=400", "--set", "train.checkpointEvery=25"];
+    const uninterrupted = await firstLm(directory, [...args, "--prefix", "whole"]);
+    let sent = 0;
+    const stopped = await firstLm(directory, args, ({ event, step, done = 0 }, child) => {
+      if (sent > 0 || event !== "metrics" || step !== "train" || done > 0) return;
+      sent = performance.now();
+      child.kill("SIGINT");
+    });
+    expect(performance.now() - sent).toBeLessThan(5000);
+    expect(stopped.code).toBe(130);
+    expect(stopped.events.at(-1)).toMatchObject({ event: "error", code: "MARIN_INTERRUPTED", step: "train" });
+    const continued = await firstLm(directory, args);
+    expect(continued.events.some(({ message }) => /^continues after step [1-9]/.test(message ?? ""))).toBe(true);
+    expect(await parametersOf(continued)).toBe(await parametersOf(uninterrupted));
+  });
+
+  it.each([
+    ["a missing folder", () => Promise.resolve(), "nowhere", ["documents.source=./nowhere"]],
+    ["an empty folder", () => mkdir(join(directory, "empty")), "empty", ["documents.source=./empty"]],
+    ["a file that is not UTF-8", () => writeFile(join(directory, "texts", "latin.txt"), Buffer.from("caf\xe9 ".repeat(40), "latin1")), "latin.txt", []],
+    ["more tokens than the text gives", () => Promise.resolve(), "vocabSize=", ["tokenizer.vocabSize=60000"]],
+  ])("names %s, and leaves nothing half-written", async (_case, prepare, named, assignments) => {
+    await prepare();
+    const { code, stderr } = await firstLm(directory, [...tiny, ...assignments.flatMap((assignment) => ["--set", assignment])]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: .+\n$/);
+    expect(stderr).toContain(named);
+    const left = await readdir(directory, { recursive: true });
+    expect(left.filter((name) => name.includes("partial"))).toEqual([]);
+  });
+});
