@@ -118,6 +118,8 @@ function openLibrary(path: string): OrtApi {
 }
 
 function configureStacks(): void {
+  const { sync_stack_size: sync = 0, async_stack_size: async = 0 } = koffi.config();
+  if (Math.min(sync, async) >= stackBytes) return;
   try {
     koffi.config({ sync_stack_size: stackBytes, async_stack_size: stackBytes });
   } catch (cause) {

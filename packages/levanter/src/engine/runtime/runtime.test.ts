@@ -3,7 +3,6 @@ import { runInNewContext } from "node:vm";
 import { afterAll, describe, expect, test } from "vitest";
 import type { TensorData } from "../types.js";
 import { koffiRuntime } from "./koffi-session.js";
-import { loadRuntime } from "./load-runtime.js";
 import { AlignedArena } from "./memory.js";
 import { nodeRuntime } from "./node-session.js";
 import { liveHandles } from "./ort-handles.js";
@@ -178,13 +177,4 @@ test("both runtimes give the same bits", async () => {
     results.push(new Uint8Array(Float32Array.from(arena.view("c")).buffer));
   }
   expect(results[0]).toEqual(results[1]);
-});
-
-test("the way to the runtime can be forced, and a wrong name is an error", async () => {
-  const notices: string[] = [];
-  const note = (line: string): void => void notices.push(line);
-  expect((await loadRuntime(note, "node")).kind).toBe("node");
-  expect((await loadRuntime(note, "koffi")).kind).toBe("koffi");
-  await expect(loadRuntime(note, "java")).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringContaining('"java"') as string });
-  expect(notices).toEqual([]);
 });

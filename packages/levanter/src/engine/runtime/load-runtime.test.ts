@@ -1,0 +1,25 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { loadRuntime } from "./load-runtime.js";
+
+test("the way to the runtime can be forced, and a wrong name is an error", async () => {
+  const notices: string[] = [];
+  const note = (line: string): void => void notices.push(line);
+  expect((await loadRuntime(note, "node")).kind).toBe("node");
+  expect((await loadRuntime(note, "koffi")).kind).toBe("koffi");
+  await expect(loadRuntime(note, "java")).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringContaining('"java"') as string });
+  expect(notices).toEqual([]);
+});
+
+test("where koffi cannot be used, onnxruntime-node's run() serves, with one line saying why", async () => {
+  const script = fileURLToPath(new URL("../../../test/runtime/koffi-taken.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@marin/source", "--import", "tsx", script], {
+    env: { ...process.env, MARIN_ENGINE_RUNTIME: "" },
+  });
+  expect(JSON.parse(stdout)).toEqual({
+    kind: "node",
+    notices: [expect.stringMatching(/^ONNX Runtime runs through onnxruntime-node's run\(\), which copies tensors at each call: koffi was already used in this process/)],
+  });
+});
