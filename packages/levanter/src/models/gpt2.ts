@@ -143,7 +143,7 @@ function block(config: ResolvedConfig, parameter: Parameters, name: string, stre
 
 /** Joint projections float32 [N,3D] to the heads' outputs float32 [N,D]. */
 function attention({ hiddenSize, heads }: ResolvedConfig, joint: tf.Tensor, batch: number, length: number): tf.Tensor {
-  const split = tf.transpose(tf.reshape(joint, [batch, length, 3, heads, hiddenSize / heads]), [2, 0, 3, 1, 4]);
-  const [q, k, v] = tf.unstack(split) as [tf.Tensor, tf.Tensor, tf.Tensor];
+  const byHead = (part: tf.Tensor): tf.Tensor => tf.transpose(tf.reshape(part, [batch, length, heads, hiddenSize / heads]), [0, 2, 1, 3]);
+  const [q, k, v] = tf.split(joint, 3, 1).map(byHead) as [tf.Tensor, tf.Tensor, tf.Tensor];
   return tf.reshape(tf.transpose(causalAttention(q, k, v), [0, 2, 1, 3]), [batch * length, hiddenSize]);
 }

@@ -32,6 +32,14 @@ describe("optimize", () => {
     expect(ops(graph)).toEqual(["matmul"]);
   });
 
+  it("shares the transposition below a product's transposed operand", () => {
+    const graph = optimized(({ x, y }) => {
+      const heads = tf.transpose(x as tf.Tensor, [0, 2, 1, 3]);
+      return tf.matMul(tf.matMul(y as tf.Tensor, tf.transpose(heads, [0, 1, 3, 2])), heads);
+    }, { x: [2, 5, 3, 4], y: [2, 3, 6, 4] });
+    expect(ops(graph)).toEqual(["transpose", "matmul", "matmul"]);
+  });
+
   it("does not fold a transpose of batch axes", () => {
     const graph = optimized(({ a, b }) => tf.matMul(tf.transpose(a as tf.Tensor, [1, 0, 2]), b as tf.Tensor), { a: [2, 3, 4], b: [3, 4, 5] });
     expect(ops(graph)).toEqual(["transpose", "matmul"]);

@@ -74,18 +74,18 @@ const transposes: Rule = (context) => {
   const { node, inputs, builder } = context;
   if (!isOp(node, "transpose")) return undefined;
   const output = outputOf(context);
-  let source = inputs[0] as Value;
-  let permutation: readonly number[] = node.attributes.permutation;
-  if (isOp(source.producer, "transpose")) {
-    const inner = source.producer.attributes.permutation;
-    permutation = permutation.map((axis) => inner[axis] as number);
-    source = source.producer.inputs[0] as Value;
-  }
+  const outer = node.attributes.permutation;
+  const inner = (inputs[0] as Value).producer;
+  const [source, permutation] = isOp(inner, "transpose")
+    ? [inner.inputs[0] as Value, outer.map((axis) => inner.attributes.permutation[axis] as number)]
+    : [inputs[0] as Value, outer];
   const moved = permutation.filter((axis) => source.shape[axis] !== 1);
   if (moved.every((axis, index) => index === 0 || axis > (moved[index - 1] as number))) {
     return [sameShape(source.shape, output.shape) ? source : builder.one("reshape", [source], {}, output)];
   }
-  return source === inputs[0] ? undefined : [builder.one("transpose", [source], { permutation }, output)];
+  // A swap of the last two axes stays by itself: a product takes it as a flag, and the transposition below it is then shared.
+  if (source === inputs[0] || swapsLastTwo(outer)) return undefined;
+  return [builder.one("transpose", [source], { permutation }, output)];
 };
 
 /** A transposition of a product's operand becomes a flag of the product. */
@@ -101,11 +101,12 @@ const transposedOperands: Rule = ({ node, inputs, builder }) => {
 
 /** The operand before a transposition of its last two axes, if that is what made it. */
 function swapped(value: Value): Value | undefined {
-  if (!isOp(value.producer, "transpose")) return undefined;
-  const { permutation } = value.producer.attributes;
+  return isOp(value.producer, "transpose") && swapsLastTwo(value.producer.attributes.permutation) ? (value.producer.inputs[0] as Value) : undefined;
+}
+
+function swapsLastTwo(permutation: readonly number[]): boolean {
   const rank = permutation.length;
-  const swaps = permutation.every((axis, index) => axis === (index === rank - 1 ? rank - 2 : index === rank - 2 ? rank - 1 : index));
-  return swaps ? (value.producer.inputs[0] as Value) : undefined;
+  return permutation.every((axis, index) => axis === (index === rank - 1 ? rank - 2 : index === rank - 2 ? rank - 1 : index));
 }
 
 const broadcasts: Rule = (context) => {
