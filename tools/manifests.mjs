@@ -35,7 +35,7 @@ function checkMember(folder, manifest, report) {
   checkVersions(file, manifest, report);
   checkInstallScripts(file, manifest, report);
   checkWorkspaceDependencies(file, name, short, manifest, report);
-  for (const script of short ? ["build", "typecheck", "lint", "test", "test:slow", "test:soak"] : ["typecheck", "lint"]) {
+  for (const script of short ? ["build", "typecheck", "lint", "test", "test:slow", "test:soak"] : ["typecheck", "lint", ...testScripts(folder)]) {
     expect(manifest.scripts?.[script] !== undefined, `the script "${script}" is missing: \`pnpm ${script}\` would pass over ${name}`);
   }
   if (short === undefined) {
@@ -55,6 +55,12 @@ function checkMember(folder, manifest, report) {
   for (const required of ["README.md", "tsconfig.json", "tsconfig.build.json", "vitest.config.mjs"]) {
     expect(existsSync(join(repositoryRoot, folder, required)), `${folder}/${required} is missing`);
   }
+}
+
+/** The scripts that the tests found in a folder ask for. */
+function testScripts(folder) {
+  const kinds = listFiles(folder).map((file) => /(?:\.(slow|soak))?\.test\.[cm]?[jt]s$/.exec(file));
+  return [...new Set(kinds.filter(Boolean).map(([, kind]) => (kind ? `test:${kind}` : "test")))];
 }
 
 function checkVersions(file, manifest, report) {
