@@ -2,8 +2,11 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { repositoryRoot } from "./repository.mjs";
+
+// Each check is a process that parses the whole repository: a second on a free machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** A copy of the repository's own files, in which `node tools/check.mjs` runs for real. */
 let copy;
