@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "@marin/iris";
+import { silentLogger, withLocalContext } from "@marin/iris";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bigram } from "../test/bigram.js";
 import { storeOf, zipfDocuments } from "../test/token-stores.js";
@@ -117,6 +117,23 @@ describe("Trainer", () => {
     expect(seen["three"]).toEqual([3, 6, 7]);
     expect(seen["all"]).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(seen["step"]?.at(-1)).toBe(0);
+  });
+
+  it("reports to the iris context it runs in, and stops on its signal", async () => {
+    const reports: unknown[] = [];
+    const controller = new AbortController();
+    const context = {
+      signal: controller.signal,
+      onMetrics: (values: Readonly<Record<string, number>>, step?: number) => void reports.push([step, Object.keys(values)]),
+      onProgress: (progress: { done: number }) => {
+        reports.push(progress);
+        if (progress.done === 2) controller.abort();
+      },
+    };
+    const run = withLocalContext(context, () => train(directory()));
+    await expect(run).rejects.toMatchObject({ code: "LEVANTER_INTERRUPTED", data: { step: 2 } });
+    expect(reports.slice(0, 2)).toEqual([[1, ["loss", "learningRate", "gradientNorm", "tokensPerSecond"]], { done: 1, total: 20, unit: "steps" }]);
+    expect(reports).toHaveLength(4);
   });
 
   it("starts its own engine when it is given none", async () => {

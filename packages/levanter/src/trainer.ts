@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { getIrisCtx, lockDirectory, MarinError, type Logger } from "@marin/iris";
+import { getIrisCtx, lockDirectory, MarinError, type IrisContext, type Logger } from "@marin/iris";
 import { modelIdentity, type RunIdentity } from "./checkpoint/metadata.js";
 import type { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
@@ -78,7 +78,8 @@ export interface TrainResult {
 
 /**
  * Trains a language model: batches in an order given by seed and step, accumulated gradients, clipping, AdamW, hooks, metrics, validation, checkpoints.
- * A run is resumed from its newest checkpoint and then computes the very numbers it would have computed uninterrupted.
+ * A run is resumed from its newest checkpoint and then computes the very numbers it would have computed uninterrupted. Inside an iris context it reports
+ * each step to it, and stops on its signal.
  */
 export class Trainer {
   /** The validated options. */
@@ -131,7 +132,7 @@ export class Trainer {
           metrics: join(directory, "metrics.jsonl"),
           signal: options.signal ?? context?.signal,
           log,
-          hooks: options.onStep === undefined ? this.#hooks : [...this.#hooks, { hook: options.onStep, every: 1 }],
+          hooks: [...this.#hooks, ...[context && reportTo(context), options.onStep].flatMap((hook) => (hook ? [{ hook, every: 1 }] : []))],
         });
         return await run.train();
       } finally {
@@ -141,6 +142,14 @@ export class Trainer {
       await lock.release();
     }
   }
+}
+
+/** Passes each step on to the context that the run is a task of. */
+function reportTo(context: IrisContext): StepHook {
+  return ({ step, steps, loss, learningRate, gradientNorm, tokensPerSecond }) => {
+    context.metrics.report({ loss, learningRate, gradientNorm, tokensPerSecond }, step);
+    context.progress({ done: step, total: steps, unit: "steps" });
+  };
 }
 
 function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined): Promise<Engine> {
