@@ -15,6 +15,8 @@ export interface Event {
   readonly cached?: boolean;
   readonly directory?: string;
   readonly done?: number;
+  readonly total?: number;
+  readonly metrics?: Readonly<Record<string, number>>;
   readonly message?: string;
   readonly code?: string;
   readonly results?: Readonly<Record<string, unknown>>;
@@ -30,9 +32,17 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs `pnpm experiment first-lm --json` with the user in a directory, in a process group of its own. `onEvent` sees each event as it comes. */
-export function firstLm(directory: string, args: readonly string[], onEvent: (event: Event, child: ChildProcess) => void = () => undefined): Promise<Finished> {
-  const child = spawn(program, [...fixedArguments, "first-lm", "--json", ...args], {
+/**
+ * Runs `pnpm experiment first-lm --json` with the user in a directory, in a process group of its own. `onEvent` sees each event as it comes.
+ * No file may grow beyond `fileBlocks` blocks of 512 bytes: a write past that fails as on a full disk.
+ */
+export function firstLm(
+  directory: string,
+  args: readonly string[],
+  onEvent: (event: Event, child: ChildProcess) => void = () => undefined,
+  fileBlocks: number | "unlimited" = "unlimited",
+): Promise<Finished> {
+  const child = spawn("sh", ["-c", `ulimit -f ${fileBlocks}; exec "$@"`, "sh", program, ...fixedArguments, "first-lm", "--json", ...args], {
     // As pnpm does it: in the workspace's root, saying where the user was.
     cwd: root,
     env: { ...process.env, npm_lifecycle_event: "experiment", INIT_CWD: directory },

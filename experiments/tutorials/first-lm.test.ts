@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { tiny, writeCorpus } from "../test/corpus.js";
-import { directoryOf, firstLm, ran, type Finished } from "../test/run-command.js";
+import { parametersOf } from "../test/parameters.js";
+import { directoryOf, firstLm, ran } from "../test/run-command.js";
 
 const everyStep = ["documents", "tokenizer", "tokens", "train", "baselines", "evaluate", "sample"];
 
@@ -18,14 +18,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
-
-/** SHA-256 of the final parameters. */
-async function parametersOf(run: Finished): Promise<string> {
-  const checkpoints = join(directoryOf(run, "train"), "checkpoints");
-  const [last, ...others] = await readdir(checkpoints);
-  expect(others).toEqual([]);
-  return createHash("sha256").update(await readFile(join(checkpoints, last ?? "", "parameters.safetensors"))).digest("hex");
-}
 
 describe("first-lm on a small folder of texts", () => {
   it("trains, measures and samples; then reruns exactly what a change reaches", { timeout: 180_000 }, async () => {

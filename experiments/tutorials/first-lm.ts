@@ -35,7 +35,7 @@ export const firstLm = defineExperiment({
     train: withPresets(
       trainOptions,
       {
-        quick: { steps: 800, learningRate: 2e-3, checkpointEvery: 100 },
+        quick: { steps: 400, learningRate: 2e-3, checkpointEvery: 100 },
         long: { steps: 8000, learningRate: 1e-3, checkpointEvery: 500, evaluateEvery: 1000 },
       },
       "quick",

@@ -53,12 +53,13 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
 async function run(experiment: Awaited<ReturnType<typeof loadExperiment>>, args: CommandArguments, environment: CommandEnvironment): Promise<number> {
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
+  let step: string | undefined;
   const leave = (code: number): void => {
+    fail(interruption.signal.reason, args, environment, { reporter, interrupted: true, step });
     reporter.close();
     environment.exit(code);
   };
   const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"));
-  let step: string | undefined;
   const onEvent = (event: ExperimentEvent): void => {
     if (event.event === "step-started") step = event.step;
     if (event.event === "step-finished") step = undefined;

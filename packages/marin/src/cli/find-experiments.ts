@@ -34,7 +34,7 @@ export function experimentsFolder(workingDirectory: string): string {
   throw usageError(`there is no folder named experiments at or above ${workingDirectory}; name one with --experiments <folder>`);
 }
 
-/** The scripts under a folder, sorted by name; tests, declarations and installed packages are left out. */
+/** The scripts under a folder, sorted by name; tests with what is in folders named test, declarations and installed packages are left out. */
 export async function findScripts(folder: string): Promise<ExperimentScript[]> {
   let entries: string[];
   try {
@@ -43,7 +43,7 @@ export async function findScripts(folder: string): Promise<ExperimentScript[]> {
     throw new MarinError("MARIN_USAGE", `the folder of experiments ${folder} cannot be read; name another with --experiments <folder>`, { data: { folder }, cause });
   }
   return entries
-    .filter((entry) => /\.(ts|mts|js|mjs)$/.test(entry) && !/(^|[\\/])node_modules[\\/]|\.d\.m?ts$|\.(slow\.|soak\.)?test\.|\.config\./.test(entry))
+    .filter((entry) => /\.(ts|mts|js|mjs)$/.test(entry) && !/(^|[\\/])(node_modules|test)[\\/]|\.d\.m?ts$|\.(slow\.|soak\.)?test\.|\.config\./.test(entry))
     .map((entry) => ({ name: basename(entry).replace(/\.[^.]+$/, ""), file: join(folder, entry) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

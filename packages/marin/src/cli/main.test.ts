@@ -119,6 +119,7 @@ describe("pnpm experiment", () => {
     });
     expect(code).toBe(130);
     expect(stderr).toContain("once more to stop at once");
+    expect(stderr).toContain("interrupted in step wait; run the same command again to continue");
   });
 
   it("refuses a second run of the same step, naming who holds it", async () => {

@@ -1,0 +1,103 @@
+import { cp, mkdtemp, open, readdir, rm, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { parametersOf } from "../test/parameters.js";
+import { directoryOf, firstLm, ran, type Finished } from "../test/run-command.js";
+
+const CHECKPOINT_EVERY = 10;
+const STEPS = 80;
+
+/** The built-in texts with the tutorial's vocabulary, batch and length, and a narrower model. */
+const narrow = ["model.layers=2", "model.hiddenSize=64", "model.heads=2", `train.steps=${STEPS}`, `train.checkpointEvery=${CHECKPOINT_EVERY}`, "sample.tokens=20"].flatMap(
+  (assignment) => ["--set", assignment],
+);
+
+let directory: string;
+let whole: Finished;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "marin-first-lm-slow-"));
+  whole = await firstLm(directory, [...narrow, "--prefix", "whole"]);
+  expect([whole.code, whole.stderr]).toEqual([0, ""]);
+});
+afterAll(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A store that holds everything up to the tokens. */
+beforeEach(async () => {
+  await rm(join(directory, ".marin"), { recursive: true, force: true });
+  await cp(join(directory, "whole"), join(directory, ".marin"), { recursive: true });
+  for (const name of ["train", "evaluate", "sample"]) await rm(join(directory, ".marin", name), { recursive: true });
+});
+
+/** The step that each `progress` event of training tells of, in order. */
+function trainingSteps({ events }: Finished): number[] {
+  return events.filter(({ event, step }) => event === "progress" && step === "train").map(({ done = 0 }) => done);
+}
+
+/** Trains until a step is done, then has `act` end the run. */
+function trainUntil(step: number, threads: number, act: (pid: number) => void): Promise<Finished> {
+  let acted = false;
+  return firstLm(directory, [...narrow, "--set", `train.threads=${threads}`], (event, child) => {
+    if (acted || event.event !== "progress" || event.step !== "train" || (event.done ?? 0) < step) return;
+    acted = true;
+    act(child.pid ?? 0);
+  });
+}
+
+describe("first-lm", () => {
+  it.each([1, 2])("survives kill -9 of its process group three times, to the very same parameters, with %i threads", async (threads) => {
+    let reached = 0;
+    for (const stopAt of [1 + Math.floor(Math.random() * 20), 25 + Math.floor(Math.random() * 20), 50 + Math.floor(Math.random() * 20)]) {
+      const killed = await trainUntil(stopAt, threads, (pid) => process.kill(-pid, "SIGKILL"));
+      expect(killed.code).toBeNull();
+      const [first = 0] = trainingSteps(killed);
+      if (reached > CHECKPOINT_EVERY) expect(first).toBeGreaterThan(1);
+      expect(first).toBeGreaterThan(reached - CHECKPOINT_EVERY);
+      reached = trainingSteps(killed).at(-1) ?? 0;
+    }
+    const finished = await firstLm(directory, [...narrow, "--set", `train.threads=${threads}`]);
+    expect(finished.code).toBe(0);
+    expect(ran(finished)).toEqual(["train", "evaluate", "sample"]);
+    expect(trainingSteps(finished)[0]).toBeGreaterThan(reached - CHECKPOINT_EVERY);
+    expect(await parametersOf(finished)).toBe(await parametersOf(whole));
+  });
+
+  it("names a checkpoint that was shortened, and goes on after its removal", async () => {
+    await trainUntil(35, 2, (pid) => process.kill(-pid, "SIGKILL"));
+    const [partial = ""] = await readdir(join(directory, ".marin", "train"));
+    const checkpoints = join(directory, ".marin", "train", partial, "files", "checkpoints");
+    const newest = join(checkpoints, (await readdir(checkpoints)).filter((name) => name.startsWith("step-")).sort().at(-1) ?? "");
+    await truncate(join(newest, "optimizer.safetensors"), 1000);
+    const refused = await firstLm(directory, narrow);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(join(newest, "optimizer.safetensors"));
+    await rm(newest, { recursive: true });
+    expect(await parametersOf(await firstLm(directory, narrow))).toBe(await parametersOf(whole));
+  });
+
+  it("names a token file of which one byte was changed", async () => {
+    const tokens = directoryOf(whole, "tokens").replace(join(directory, "whole"), join(directory, ".marin"));
+    const [name = ""] = (await readdir(join(tokens, "train"))).filter((file) => file.startsWith("tokens"));
+    const file = await open(join(tokens, "train", name), "r+");
+    await file.write(Buffer.from([1]), 0, 1, 1001);
+    await file.close();
+    const { code, stderr } = await firstLm(directory, narrow);
+    expect(code).toBe(1);
+    expect(stderr).toContain(join(tokens, "train", name));
+  });
+
+  it("says so when a checkpoint cannot be written, keeps what is complete, and goes on when it can", async () => {
+    const blocks = 1024; // 512 KiB: room for logs, not for a checkpoint.
+    const full = await firstLm(directory, narrow, undefined, blocks);
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^error: step train: Cannot write .*too large.*\n$/);
+    const [partial = ""] = await readdir(join(directory, ".marin", "train"));
+    const files = join(directory, ".marin", "train", partial, "files");
+    expect((await readdir(files, { recursive: true })).filter((name) => name.includes("step-"))).toEqual([]);
+    expect(await parametersOf(await firstLm(directory, narrow))).toBe(await parametersOf(whole));
+  });
+});
