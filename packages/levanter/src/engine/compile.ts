@@ -3,7 +3,7 @@ import { isOp, type Graph, type OpName } from "./graph.js";
 import { lower, type LoweredModel } from "./lowering/lower.js";
 import { optimize } from "./passes/optimize.js";
 import { trace } from "./trace.js";
-import type { Specs, TensorFunction } from "./types.js";
+import type { Specs, TensorFunction, TensorSpec } from "./types.js";
 
 /** Elements per piece when an element-wise or reducing function walks over groups: 256 KiB of float32, so that a few operands fit a core's cache. */
 export const CHUNK_ELEMENTS = 65_536;
@@ -55,10 +55,10 @@ export function compileReduceToOnnx(name: string, fn: TensorFunction, groups: re
 }
 
 function chunkSpecs(groups: readonly string[], scalars: readonly string[]): Specs {
-  return Object.fromEntries([
-    ...groups.map((group) => [group, { shape: [CHUNK_ELEMENTS], dtype: "float32" }] as const),
-    ...scalars.map((scalar) => [scalar, { shape: [], dtype: "float32" }] as const),
-  ]);
+  const vector = { shape: [CHUNK_ELEMENTS], dtype: "float32" } as const;
+  const scalar = { shape: [], dtype: "float32" } as const;
+  const entries: [string, TensorSpec][] = [...groups.map((name): [string, TensorSpec] => [name, vector]), ...scalars.map((name): [string, TensorSpec] => [name, scalar])];
+  return Object.fromEntries(entries);
 }
 
 function requireElementwise(graph: Graph, allowed: ReadonlySet<OpName>): void {

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
 import type { OpName, OpTable, Value } from "./graph.js";
-import { GraphBuilder } from "./graph-builder.js";
+import type { GraphBuilder } from "./graph-builder.js";
 import type { DType, TensorData, TensorSpec } from "./types.js";
 
 /** Name under which the recording backend is registered with tfjs. */

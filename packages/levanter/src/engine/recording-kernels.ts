@@ -125,13 +125,9 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     const x = first(inputs);
     return backend.emit("transpose", [x], { permutation: attrs.perm }, spec(attrs.perm.map((axis) => x.shape[axis] as number), x.dtype));
   },
-  BroadcastTo: ({ inputs, attrs, backend }: Call<{ shape: number[] }>) => {
-    const x = first(inputs);
-    return backend.emit("broadcast", [x], {}, spec(attrs.shape, x.dtype));
-  },
   Slice: ({ inputs, attrs, backend }: Call<{ begin: number | number[]; size: number | number[] }>) => {
     const x = get(inputs, "x");
-    const [begin = [], size = []] = tf.slice_util.parseSliceParams(x as tf.Tensor, attrs.begin, attrs.size);
+    const [begin = [], size = []] = tf.slice_util.parseSliceParams(x, attrs.begin, attrs.size);
     return backend.emit("slice", [x], { begin }, spec(size, x.dtype));
   },
   Concat: ({ inputs, attrs, backend }: Call<{ axis: number }>) => {
@@ -160,7 +156,7 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   SplitV: ({ inputs, attrs, backend }: Call<{ numOrSizeSplits: number | number[]; axis: number }>) => {
     const x = first(inputs);
     const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0] as number;
-    const sizes = tf.backend_util.prepareSplitSize(x as tf.Tensor, attrs.numOrSizeSplits, axis);
+    const sizes = tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis);
     if (sizes.every((size) => size === sizes[0])) return splitEqually(backend, x, axis, sizes.length);
     let start = 0;
     return sizes.map((size) => {

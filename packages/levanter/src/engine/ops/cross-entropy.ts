@@ -32,7 +32,7 @@ function headGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
   const scaledHidden = tf.mul(hidden, scale);
   const dHidden = tf.mul(scale, tf.sub(tf.matMul(probabilities, head), tf.gather(head, targets)));
   const pulled = tf.matMul(tf.transpose(probabilities), scaledHidden);
-  return [dHidden, tf.add(pulled, scatterAddRows(head.shape[0] as number, targets, tf.neg(scaledHidden)))];
+  return [dHidden, tf.add(pulled, scatterAddRows(head.shape[0], targets, tf.neg(scaledHidden)))];
 }
 
 /** Logarithm of the softmax over the last axis of float32 [N,V]. */

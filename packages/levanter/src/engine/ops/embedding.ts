@@ -11,7 +11,7 @@ export function embedding(table: tf.Tensor, indices: tf.Tensor): tf.Tensor2D {
   const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
     const [source, save] = args as [tf.Tensor, tf.GradSaveFunc];
     save([indices]);
-    const rows = source.shape[0] as number;
+    const rows = source.shape[0];
     return { value: tf.gather(source, indices), gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => scatterAddRows(rows, saved[0] as tf.Tensor, dy) };
   });
   return op(table) as tf.Tensor2D;
@@ -29,7 +29,7 @@ export function scatterAddRows(rows: number, indices: tf.Tensor, updates: tf.Ten
   const width = updates.shape[1] as number;
   if (tf.getKernel("ScatterAddRows", tf.getBackend()) !== undefined) {
     const base = tf.zeros([rows, width]);
-    return tf.engine().runKernel("ScatterAddRows", { base, indices, updates }) as tf.Tensor2D;
+    return tf.engine().runKernel<tf.Tensor2D>("ScatterAddRows", { base, indices, updates });
   }
   // The wasm backend has no segment sum: there the one-hot product does the same.
   if (tf.getKernel("UnsortedSegmentSum", tf.getBackend()) === undefined) {

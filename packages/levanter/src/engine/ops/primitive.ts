@@ -8,5 +8,5 @@ export function primitive<T extends tf.Tensor | tf.Tensor[]>(
   kernel: string, inputs: Readonly<Record<string, tf.Tensor>>, attributes: Readonly<Record<string, number>>, composed: () => T,
 ): T {
   if (tf.getKernel(kernel, tf.getBackend()) === undefined) return composed();
-  return tf.engine().runKernel(kernel, inputs as tf.NamedTensorMap, attributes as unknown as tf.NamedAttrMap) as T;
+  return tf.engine().runKernel<T>(kernel, inputs, attributes);
 }

@@ -57,7 +57,7 @@ describe("optimize", () => {
   });
 
   it("adds a bias in the product", () => {
-    const graph = optimized(({ x, w, b }) => linear(x as tf.Tensor, w as tf.Tensor, b as tf.Tensor), { x: [2, 3], w: [3, 4], b: [4] });
+    const graph = optimized(({ x, w, b }) => linear(x as tf.Tensor, w as tf.Tensor, b), { x: [2, 3], w: [3, 4], b: [4] });
     expect(ops(graph)).toEqual(["gemm"]);
     const column = optimized(({ x, w, b }) => tf.add(tf.matMul(x as tf.Tensor, w as tf.Tensor), b as tf.Tensor), { x: [2, 3], w: [3, 4], b: [2, 1] });
     expect(ops(column)).toEqual(["matmul", "add"]);

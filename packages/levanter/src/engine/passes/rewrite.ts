@@ -1,4 +1,4 @@
-import type { Graph, Node, OpName, OpTable, Value } from "../graph.js";
+import type { Graph, Node, OpName, Value } from "../graph.js";
 import { GraphBuilder } from "../graph-builder.js";
 
 /** What a rule sees of the node it may replace. */
@@ -10,7 +10,7 @@ export interface RewriteContext {
   /** Its inputs in the new graph. */
   readonly inputs: readonly Value[];
   /** How often a value of the old graph is used, as an input of a node or an output of the graph. */
-  uses(value: Value): number;
+  readonly uses: (value: Value) => number;
 }
 
 /** Returns the values that replace the node's outputs, or `undefined` when the rule does not apply. */
@@ -53,7 +53,7 @@ function firstMatch(rules: readonly Rule[], context: RewriteContext): readonly V
 }
 
 function copyNode<K extends OpName>(builder: GraphBuilder, node: Node<K>, inputs: readonly Value[]): readonly Value[] {
-  return builder.apply(node.op, inputs, node.attributes as OpTable[K], node.outputs);
+  return builder.apply(node.op, inputs, node.attributes, node.outputs);
 }
 
 function countUses(graph: Graph): Map<Value, number> {

@@ -101,7 +101,7 @@ const transposedOperands: Rule = ({ node, inputs, builder }) => {
 
 /** The operand before a transposition of its last two axes, if that is what made it. */
 function swapped(value: Value): Value | undefined {
-  return isOp(value.producer, "transpose") && swapsLastTwo(value.producer.attributes.permutation) ? (value.producer.inputs[0] as Value) : undefined;
+  return isOp(value.producer, "transpose") && swapsLastTwo(value.producer.attributes.permutation) ? (value.producer.inputs[0]) : undefined;
 }
 
 function swapsLastTwo(permutation: readonly number[]): boolean {
