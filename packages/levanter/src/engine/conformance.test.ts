@@ -46,7 +46,7 @@ describe("the compiled engine agrees with the eager one", () => {
     const [expected, found] = [await evaluate(engines["cpu"] as Engine, fn, inputs), await evaluate(engines["onnx"] as Engine, fn, inputs)];
     expect(Object.keys(found).sort()).toEqual(Object.keys(expected).sort());
     for (const [name, values] of Object.entries(expected)) {
-      const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const largest = Math.max(...Array.from(values, Math.abs));
       expectClose(found[name] ?? [], values, 1e-6 + 2e-6 * largest, 1e-5, name);
     }
   }
