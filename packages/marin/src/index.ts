@@ -43,9 +43,9 @@ export {
   type StepProgress,
 } from "./step.js";
 export type { ComputeConfig } from "./steps/compute.js";
-export { documentsOptions, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
+export { documentsOptions, documentsPath, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
 export { baselinesStep, evaluateStep, type BaselinesResult, type EvaluateResult } from "./steps/evaluate.js";
 export { sampleOptions, sampleStep, type SampleConfig, type SampleResult } from "./steps/sample.js";
-export { tokenizerOptions, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
-export { tokensStep, type TokensResult } from "./steps/tokens.js";
-export { modelOptions, trainOptions, trainStep, type TrainConfig, type TrainedModel } from "./steps/train.js";
+export { tokenizerOptions, tokenizerPath, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
+export { tokensPath, tokensStep, type TokensResult } from "./steps/tokens.js";
+export { modelOptions, trainedModel, trainOptions, trainStep, type TrainConfig, type TrainedModel } from "./steps/train.js";
