@@ -44,7 +44,7 @@ export function experimentHelpEvent(experiment: ExperimentDefinition): unknown {
 }
 
 function defaultText(field: OptionField): string {
-  if (field.default === undefined) return "(required)";
+  if (field.default === undefined) return field.schema.safeParse(undefined).success ? "(optional)" : "(required)";
   const presets = Object.entries(field.presetDefaults).map(([preset, value]) => `, ${preset}: ${JSON.stringify(value)}`);
   return `(default ${JSON.stringify(field.default)}${presets.join("")})`;
 }
