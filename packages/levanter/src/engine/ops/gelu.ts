@@ -14,9 +14,9 @@ const CUBIC = 0.044715;
 export function gelu(x: tf.Tensor): tf.Tensor {
   const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
     const [input, save] = args as [tf.Tensor, tf.GradSaveFunc];
-    save([input]);
     const value = primitive("GeluTanh", { x: input }, {}, () => tf.mul(input, gate(input).sigma));
-    return { value, gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => tf.mul(dy, geluDerivative(saved[0] as tf.Tensor)) };
+    save([input, value]);
+    return { value, gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => tf.mul(dy, derivative(saved[0] as tf.Tensor, saved[1] as tf.Tensor)) };
   });
   return op(x);
 }
@@ -28,9 +28,9 @@ function gate(x: tf.Tensor): { sigma: tf.Tensor; squared: tf.Tensor } {
   return { sigma: tf.sigmoid(doubled), squared };
 }
 
-function geluDerivative(x: tf.Tensor): tf.Tensor {
+/** The derivative at x, given the unit's value there, which is xσ. */
+function derivative(x: tf.Tensor, value: tf.Tensor): tf.Tensor {
   const { sigma, squared } = gate(x);
-  const value = tf.mul(x, sigma);
   const slope = tf.add(tf.mul(squared, 6 * SCALE * CUBIC), 2 * SCALE);
   return tf.add(sigma, tf.mul(tf.sub(value, tf.mul(value, sigma)), slope));
 }

@@ -119,6 +119,13 @@ const broadcasts: Rule = (context) => {
   return repeatsOnes ? [builder.one("broadcast", [x], {}, outputOf(context))] : undefined;
 };
 
+/** A slice that takes everything, and padding by nothing. */
+const wholeSlice: Rule = (context) => {
+  const { node, inputs } = context;
+  if (node.op !== "slice" && node.op !== "pad") return undefined;
+  return sameShape((inputs[0] as Value).shape, outputOf(context).shape) ? [inputs[0] as Value] : undefined;
+};
+
 /** A sum, mean, maximum or minimum over axes of length one only changes the shape. */
 const reductionOfOne: Rule = (context) => {
   const { node, inputs, builder } = context;
@@ -128,4 +135,4 @@ const reductionOfOne: Rule = (context) => {
 };
 
 /** Rules that need only the node and what made its inputs. */
-export const SIMPLIFICATIONS: readonly Rule[] = [neutralOperand, reshapes, transposes, transposedOperands, broadcasts, reductionOfOne, smallOperands];
+export const SIMPLIFICATIONS: readonly Rule[] = [neutralOperand, reshapes, transposes, transposedOperands, broadcasts, wholeSlice, reductionOfOne, smallOperands];
