@@ -106,7 +106,7 @@ function fail(error: unknown, args: Pick<CommandArguments, "json" | "verbose" | 
   const reporter = failure?.reporter ?? createReporter(args, environment);
   const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failure?.step, prefix: args.prefix });
   reporter.emit(event);
-  if (args.json) environment.stderr.write(`error: ${event.message}\n`);
+  if (args.json) environment.stderr.write(`${event.code === "MARIN_INTERRUPTED" ? "" : "error: "}${event.message}\n`);
   if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${errorDetails(error)}\n`);
   return event.exitCode;
 }

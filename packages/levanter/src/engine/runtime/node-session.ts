@@ -1,9 +1,14 @@
-import { InferenceSession, Tensor, env } from "onnxruntime-node";
+import { createRequire } from "node:module";
+import type * as ort from "onnxruntime-node";
 import { MarinError } from "@marin/iris";
 import type { TensorData } from "../types.js";
 import { requireVersion, runtimeVersion } from "./native-library.js";
 import { disposed, requireFit } from "./runtime.js";
 import type { Binding, BoundTensor, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
+
+// Not imported: where its binary is missing, Node reports the failure of an imported CommonJS module a second time, as an unhandled rejection
+// that ends the process after the caller has caught the first.
+const { InferenceSession, Tensor, env } = createRequire(import.meta.url)("onnxruntime-node") as typeof ort;
 
 /**
  * ONNX Runtime through `onnxruntime-node`'s own `run()`, for platforms where koffi cannot load: every input and output is copied at each
@@ -34,12 +39,12 @@ async function createSession(model: Uint8Array, options: SessionOptions): Promis
 }
 
 class NodeSession implements RuntimeSession {
-  readonly #session: InferenceSession;
+  readonly #session: ort.InferenceSession;
   readonly #bindings = new Set<NodeBinding>();
   #disposed = false;
   #released = false;
 
-  constructor(session: InferenceSession) {
+  constructor(session: ort.InferenceSession) {
     this.#session = session;
   }
 
@@ -69,15 +74,15 @@ class NodeSession implements RuntimeSession {
 }
 
 class NodeBinding implements Binding {
-  readonly #session: InferenceSession;
-  readonly #feeds: Readonly<Record<string, Tensor>>;
+  readonly #session: ort.InferenceSession;
+  readonly #feeds: Readonly<Record<string, ort.Tensor>>;
   readonly #outputs: BoundTensors;
   readonly #onReleased: () => void;
   #running = 0;
   #disposed = false;
   #released = false;
 
-  constructor(session: InferenceSession, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
+  constructor(session: ort.InferenceSession, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
     this.#session = session;
     this.#feeds = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, tensorOver(name, tensor)]));
     for (const [name, tensor] of Object.entries(outputs)) requireFit(name, tensor);
@@ -110,7 +115,7 @@ class NodeBinding implements Binding {
   }
 }
 
-function copyResult(name: string, result: Tensor | undefined, output: BoundTensor): void {
+function copyResult(name: string, result: ort.Tensor | undefined, output: BoundTensor): void {
   const data = result?.data;
   const dims = result?.dims.join(", ");
   if (data === undefined || dims !== output.shape.join(", ") || result?.type !== output.dtype) {
@@ -122,7 +127,7 @@ function copyResult(name: string, result: Tensor | undefined, output: BoundTenso
   result.dispose();
 }
 
-function tensorOver(name: string, tensor: BoundTensor): Tensor {
+function tensorOver(name: string, tensor: BoundTensor): ort.Tensor {
   requireFit(name, tensor);
   return new Tensor(tensor.dtype, tensor.data, tensor.shape);
 }
