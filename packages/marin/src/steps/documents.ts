@@ -10,7 +10,7 @@ import { defineStep, type IdentityContext, type StepContext } from "../step.js";
 
 /** Options of {@link documentsStep}. */
 export const documentsOptions = z.strictObject({
-  source: z.string().min(1).default(builtinSource).describe('Text to learn from: "builtin" (English prose that npm packages carry) or a folder of .txt, .text and .md files.'),
+  source: z.string().min(1).default(builtinSource).describe('Text to learn from: "builtin" (English prose carried by npm packages) or a folder of .txt, .text and .md files.'),
   validationFraction: z.number().gt(0).lt(1).default(0.05).describe("Share of the documents kept for validation, chosen by the hash of their ids."),
   splitSalt: z.string().default("").describe("Any text; another one gives another split."),
   maxDocumentBytes: z.int().min(64).default(16384).describe("Longer texts are cut between paragraphs, sentences or words, in UTF-8 bytes."),
