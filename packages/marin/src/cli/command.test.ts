@@ -29,6 +29,7 @@ async function run(args: readonly string[]): Promise<Finished> {
     workingDirectory: scripts,
     interactive: false,
     color: false,
+    watchParent: false,
     exit: () => undefined,
   });
   return { code, ...text };

@@ -21,6 +21,8 @@ export interface CommandEnvironment extends ReporterStreams {
   /** Whether progress can be drawn on standard error. */
   readonly interactive: boolean;
   readonly color: boolean;
+  /** Whether the run ends with the process that started it. */
+  readonly watchParent: boolean;
   /** Leaves the process at once. */
   exit(code: number): void;
 }
@@ -59,7 +61,7 @@ async function run(experiment: Awaited<ReturnType<typeof loadExperiment>>, args:
     reporter.close();
     environment.exit(code);
   };
-  const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"));
+  const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"), environment.watchParent);
   const onEvent = (event: ExperimentEvent): void => {
     if (event.event === "step-started") step = event.step;
     if (event.event === "step-finished") step = undefined;

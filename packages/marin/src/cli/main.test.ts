@@ -122,6 +122,20 @@ describe("pnpm experiment", () => {
     expect(stderr).toContain("interrupted in step wait; run the same command again to continue");
   });
 
+  it("stops when the package manager that started it is gone", async () => {
+    const command = [process.execPath, "--conditions=@marin/source", "--import", loader, main, "--experiments", scripts, "toy", "--set", "numbers.count=500", "--set", "sum.pauseMs=20"];
+    // A shell between them that forwards no signal, as the package manager's may.
+    const shell = spawn("sh", ["-c", '"$@"; exit', "sh", ...command], { cwd: directory, env: { ...process.env, npm_lifecycle_event: "experiment", INIT_CWD: directory } });
+    let stderr = "";
+    shell.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      stderr += chunk;
+      if (stderr.includes("sum: from")) shell.kill("SIGKILL");
+    });
+    // The command's own end closes the stream, not the shell's.
+    await new Promise((resolve) => shell.stderr.on("close", resolve));
+    expect(stderr).toContain("interrupted in step sum");
+  });
+
   it("refuses a second run of the same step, naming who holds it", async () => {
     const args = ["toy", "--set", "numbers.count=500", "--set", "sum.pauseMs=20"];
     let second: Promise<Finished> | undefined;

@@ -13,13 +13,15 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 
 // Imported only now: older versions of Node cannot load the rest.
 const { runCommand } = await import("./command.js");
+const byPackageManager = process.env["npm_lifecycle_event"] === "experiment";
 const code = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   // pnpm runs scripts in the workspace root and says where the user was.
-  workingDirectory: (process.env["npm_lifecycle_event"] === "experiment" ? process.env["INIT_CWD"] : undefined) ?? process.cwd(),
+  workingDirectory: (byPackageManager ? process.env["INIT_CWD"] : undefined) ?? process.cwd(),
   interactive: process.stderr.isTTY && process.env["TERM"] !== "dumb" && process.env["CI"] === undefined,
   color: process.stderr.isTTY && (process.env["NO_COLOR"] ?? "") === "",
+  watchParent: byPackageManager,
   exit: (exitCode) => process.exit(exitCode),
 });
 // Native runtimes may keep threads alive; everything is written by now.
