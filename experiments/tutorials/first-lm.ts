@@ -35,8 +35,8 @@ export const firstLm = defineExperiment({
     train: withPresets(
       trainOptions,
       {
-        quick: { steps: 400, learningRate: 2e-3, checkpointEvery: 100 },
-        long: { steps: 8000, learningRate: 1e-3, checkpointEvery: 500, evaluateEvery: 1000 },
+        quick: { steps: 700, learningRate: 1e-3, warmup: 0.05, checkpointEvery: 100 },
+        long: { steps: 4000, learningRate: 1e-3, warmup: 0.05, checkpointEvery: 250, evaluateEvery: 1000 },
       },
       "quick",
     ),
