@@ -9,9 +9,9 @@ import { trainedModel, type TrainedModel } from "./train.js";
 
 /** Options of {@link sampleStep}. */
 export const sampleOptions = z.strictObject({
-  prompt: z.string().default("The ").describe("Text to continue; empty: the model begins a document."),
+  prompt: z.string().default("The people of").describe("Text to continue; empty: the model begins a document."),
   tokens: z.int().min(1).default(100).describe("Tokens to draw at most; the end of the text ends it earlier."),
-  temperature: z.number().min(0).default(0.8).describe("Above 1 bolder, below 1 safer; 0 always takes the likeliest token."),
+  temperature: z.number().min(0).default(0.7).describe("Above 1 bolder, below 1 safer; 0 always takes the likeliest token."),
   topK: z.int().min(0).default(50).describe("Only this many of the likeliest tokens can be drawn; 0: all."),
   seed: z.int().min(0).default(0).describe("Names the draws."),
 });
