@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { presetsOf } from "./presets.js";
+import { sectionOf } from "./section.js";
 
 /** One option of an experiment. */
 export interface OptionField {
@@ -19,17 +20,6 @@ export interface OptionField {
 /** The options that a schema of nested objects holds, in the order of the schema. */
 export function optionFields(schema: z.ZodType): OptionField[] {
   return walk(schema, [], {});
-}
-
-/** The strict object inside a section, whatever wraps it; undefined when `schema` is not a section. */
-export function sectionOf(schema: z.ZodType): z.ZodObject | undefined {
-  let current: unknown = schema;
-  for (;;) {
-    if (current instanceof z.ZodObject) return current;
-    if (current instanceof z.ZodPipe) current = current.out;
-    else if (current instanceof z.ZodDefault || current instanceof z.ZodPrefault || current instanceof z.ZodReadonly) current = current.unwrap();
-    else return undefined;
-  }
 }
 
 /** Preset values that apply below a section: preset name to values by field. */
@@ -58,14 +48,15 @@ function walk(schema: z.ZodType, path: readonly string[], layers: PresetLayer): 
       if (value !== undefined) below[preset] = value;
     }
     const fieldsBelow = walk(child as z.ZodType, [...path, name], below);
-    const chosen = presets === undefined ? undefined : below[presets.defaultPreset];
-    fields.push(...fieldsBelow.map((f) => (chosen === undefined ? f : withPresetDefault(f, chosen, presets?.defaultPreset ?? ""))));
+    fields.push(...fieldsBelow.map((f) => (presets === undefined ? f : withDefaultPreset(f, presets.defaultPreset))));
   }
   return fields;
 }
 
-function withPresetDefault(field: OptionField, value: unknown, preset: string): OptionField {
-  const others = Object.fromEntries(Object.entries(field.presetDefaults).filter(([name]) => name !== preset));
+/** Where the section's default preset sets the field, that is its default. */
+function withDefaultPreset(field: OptionField, preset: string): OptionField {
+  if (!Object.hasOwn(field.presetDefaults, preset)) return field;
+  const { [preset]: value, ...others } = field.presetDefaults;
   return { ...field, default: value, presetDefaults: others };
 }
 

@@ -111,6 +111,40 @@ describe("optionFields", () => {
   });
 });
 
+describe("presets of a section that holds sections", () => {
+  const nested = z.strictObject({
+    train: withPresets(
+      z.strictObject({
+        steps: z.int().default(1).describe("Steps."),
+        optimizer: z.strictObject({ rate: z.number().default(1).describe("Rate."), beta: z.number().default(0.9).describe("Beta.") }).prefault({}),
+        labels: z.record(z.string(), z.int()).default({ a: 1 }).describe("Labels."),
+      }),
+      { quick: { optimizer: { rate: 2 }, labels: { b: 2 } }, long: { steps: 9, optimizer: { rate: 3, beta: 0.5 } } },
+      "quick",
+    ),
+  });
+
+  it("set fields inside them, and only those that are not given", () => {
+    expect(resolveOptions(nested, [])).toEqual({ train: { steps: 1, optimizer: { rate: 2, beta: 0.9 }, labels: { b: 2 } } });
+    expect(resolveOptions(nested, ["train.optimizer.beta=0.1", 'train.labels={"c":3}'])).toEqual({ train: { steps: 1, optimizer: { rate: 2, beta: 0.1 }, labels: { c: 3 } } });
+    expect(resolveOptions(nested, ["train.preset=long", "train.optimizer.rate=4"]).train).toMatchObject({ steps: 9, optimizer: { rate: 4, beta: 0.5 } });
+  });
+
+  it("are told field by field", () => {
+    expect(optionFields(nested).map(({ path, default: value, presetDefaults }) => [path, value, presetDefaults])).toEqual([
+      ["train.preset", "quick", {}],
+      ["train.steps", 1, { long: 9 }],
+      ["train.optimizer.rate", 2, { long: 3 }],
+      ["train.optimizer.beta", 0.9, { long: 0.5 }],
+      ["train.labels", { b: 2 }, {}],
+    ]);
+  });
+
+  it("are known by their own names only", () => {
+    expect(() => nested.parse({ train: { preset: "constructor" } })).toThrow(/quick/);
+  });
+});
+
 describe("nearest", () => {
   it("finds the candidate with the fewest edits", () => {
     expect(nearest("frst-lm", ["ten-lines", "first-lm"])).toBe("first-lm");

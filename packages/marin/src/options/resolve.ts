@@ -1,8 +1,9 @@
 import { MarinError } from "@marin/rigging";
 import type { z } from "zod";
 
-import { expectedText, optionFields, sectionOf, type OptionField } from "./fields.js";
+import { expectedText, optionFields, type OptionField } from "./fields.js";
 import { nearestPath } from "./nearest.js";
+import { sectionOf } from "./section.js";
 
 /**
  * The options of an experiment: defaults, then presets, then assignments of the form `path.to.option=value`, each typed by the schema.
