@@ -54,11 +54,11 @@ test("with() adds fields, the nearest wins, the parent is unchanged", () => {
   expect(text).toBe("09:15:02 info  m job=a task=2\n09:15:02 info  n\n");
 });
 
-test("a message cannot start a second line or send terminal codes", () => {
+test("neither message nor fields can start a second line or send terminal codes", () => {
   const text = capture({}, (log) => {
-    log.info("one\ntwo\u001b[31m", { field: "x\ny" });
+    log.info("one\ntwo\u001b[31m\u009b2J", { field: "x\ny", bare: "\u001b[2J", list: ["\u009b"] });
   });
-  expect(text).toBe('09:15:02 info  one\\ntwo\\u001b[31m field="x\\ny"\n');
+  expect(text).toBe('09:15:02 info  one\\ntwo\\u001b[31m\\u009b2J field="x\\ny" bare=\\u001b[2J list="[\\"\\u009b\\"]"\n');
 });
 
 test("secrets print redacted, and what cannot be written does not throw", () => {

@@ -1,3 +1,5 @@
+import { escapeControls } from "./escape.js";
+
 /** How much a line matters, least first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
@@ -71,18 +73,13 @@ function jsonLine(time: Date, level: LogLevel, message: string, fields: LogField
 }
 
 function textLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
-  let line = `${time.toISOString().slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}`;
+  let line = `${time.toISOString().slice(11, 19)} ${level.padEnd(5)} ${escapeControls(message)}`;
   for (const [key, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const text = typeof value === "string" ? value : toJson(value);
-    line += ` ${key}=${/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text)}`;
+    line += ` ${escapeControls(key)}=${escapeControls(/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text))}`;
   }
   return line;
-}
-
-/** Control characters escaped: a message taken from input cannot forge a second line or drive the terminal. */
-function oneLine(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
 }
 
 function toJson(value: unknown): string {
