@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { Store } from "@marin/finestore";
+import { canonicalJson, Store } from "@marin/finestore";
+import { isMarinError, MarinError } from "@marin/rigging";
 
 import type { ExperimentEvent } from "./events.js";
 import type { ExperimentDefinition } from "./experiment.js";
@@ -29,7 +30,7 @@ const RESULT_FILE = "result.json";
  *
  * @param options - the experiment's options, complete
  * @returns the artifact of each step, by step name
- * @throws what a step throws; the signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...)
+ * @throws what a step throws; `MARIN_STEP_RESULT` when it returns what JSON has no form for; the signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...)
  */
 export async function runExperiment(experiment: ExperimentDefinition, options: unknown, run: RunOptions): Promise<Record<string, Artifact<unknown>>> {
   const { prefix, workingDirectory = process.cwd(), signal = new AbortController().signal, onEvent = () => undefined } = run;
@@ -70,7 +71,7 @@ async function provide(planned: PlannedStep, artifacts: Readonly<Record<string, 
     present = await store.produce(definition.name, fingerprint, description, async (directory, { resume }) => {
       run.onEvent({ event: "step-started", step: name, fingerprint, resumed: resume });
       const result = await runStep(planned, directory, artifacts, run);
-      await writeFile(join(directory, RESULT_FILE), `${JSON.stringify(result ?? null)}\n`);
+      await writeFile(join(directory, RESULT_FILE), resultText(result));
     });
   } else {
     await store.verify(present);
@@ -80,6 +81,17 @@ async function provide(planned: PlannedStep, artifacts: Readonly<Record<string, 
   const seconds = cached ? 0 : secondsSince(started);
   run.onEvent({ event: "step-finished", step: name, cached, fingerprint, directory, seconds, result });
   return { step: name, fingerprint, directory, result };
+}
+
+/** JSON has no form for maps, dates, NaN: what would come back as something else is refused. */
+function resultText(result: unknown): string {
+  try {
+    canonicalJson(result ?? null);
+  } catch (cause) {
+    if (!isMarinError(cause)) throw cause;
+    throw new MarinError("MARIN_STEP_RESULT", `what the step returns is kept as JSON: ${cause.message}`, { data: cause.data, cause });
+  }
+  return `${JSON.stringify(result ?? null)}\n`;
 }
 
 async function runStep(planned: PlannedStep, directory: string, artifacts: Readonly<Record<string, Artifact<unknown>>>, run: StepRun): Promise<unknown> {

@@ -64,6 +64,9 @@ export function parseArguments(argv: readonly string[]): CommandArguments {
     throw error;
   }
   const flags = command.opts<Flags>();
+  for (const flag of ["prefix", "experiments"] as const) {
+    if (flags[flag]?.trim() === "") throw usageError(`--${flag} needs a folder, got an empty text`, { flag: `--${flag}` });
+  }
   return {
     experiment: command.args[0],
     list: flags.list ?? false,

@@ -51,6 +51,7 @@ describe("runCommand", () => {
     [["toy", "--set", "numbers.count=some"], 'expected integer from 1, got "some"'],
     [["toy", "other"], "one experiment a run: got toy other"],
     [[], "--list"],
+    [["toy", "--prefix", ""], "--prefix needs a folder"],
   ])("explains wrong usage %j and exits with 2", async (args, message) => {
     const plain = await run(args);
     expect(plain.code).toBe(2);
@@ -64,7 +65,7 @@ describe("runCommand", () => {
   it("lists experiments, and says which scripts cannot be loaded", async () => {
     const { code, stdout, stderr } = await run(["--list"]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^stubborn +Does not stop when told\.\ntoy +Adds up numbers\.\n$/);
+    expect(stdout).toMatch(/^stubborn +Does not stop when told\.\ntoy +Adds up numbers\.\nunruly +Does what a step should not\.\n$/);
     expect(stderr).toMatch(/broken\.ts cannot be loaded: this script cannot be loaded/);
   });
 

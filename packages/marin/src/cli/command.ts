@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 
+import { listenForCrash } from "./crash.js";
 import { errorDetails, errorEvent } from "./error-event.js";
 import { flagHelp, parseArguments, type CommandArguments } from "./arguments.js";
 import { experimentsFolder, findScripts, loadExperiment, loadScript } from "./find-experiments.js";
+import { printable } from "./format.js";
 import { commandHelp, experimentHelp, experimentHelpEvent } from "./help.js";
 import { INTERRUPTED_EXIT_CODE, listenForInterrupt } from "./interrupt.js";
 import { createJsonReporter } from "./json-reporter.js";
@@ -11,6 +13,7 @@ import type { Reporter, ReporterStreams } from "./reporter.js";
 import { createTerminalReporter } from "./terminal-reporter.js";
 import { usageError } from "./usage-error.js";
 import type { ExperimentEvent } from "../events.js";
+import type { ExperimentDefinition } from "../experiment.js";
 import { resolveOptions } from "../options/resolve.js";
 import { runExperiment } from "../run-experiment.js";
 
@@ -39,6 +42,12 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
     environment.stdout.write(args.json ? `${JSON.stringify(value)}\n` : text);
     return 0;
   };
+  const current: Current = { failure: undefined };
+  const crash = listenForCrash((error) => {
+    const code = fail(error, args, environment, current.failure);
+    current.failure?.reporter.close();
+    environment.exit(code);
+  });
   try {
     if (args.help && args.experiment === undefined) return print({ event: "help", usage: flagHelp() }, commandHelp());
     const folder = args.experiments === undefined ? experimentsFolder(environment.workingDirectory) : resolve(environment.workingDirectory, args.experiments);
@@ -46,22 +55,34 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
     if (args.experiment === undefined) throw usageError("name an experiment, or give --list to see them all or --help for the flags");
     const experiment = await loadExperiment(folder, args.experiment);
     if (args.help) return print(experimentHelpEvent(experiment), experimentHelp(experiment));
-    return await run(experiment, args, environment);
+    return await run(experiment, args, environment, current);
   } catch (error) {
     return fail(error, args, environment);
+  } finally {
+    crash.close();
   }
 }
 
-async function run(experiment: Awaited<ReturnType<typeof loadExperiment>>, args: CommandArguments, environment: CommandEnvironment): Promise<number> {
+async function run(experiment: ExperimentDefinition, args: CommandArguments, environment: CommandEnvironment, current: Current): Promise<number> {
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
   let step: string | undefined;
   const leave = (code: number): void => {
-    fail(interruption.signal.reason, args, environment, { reporter, interrupted: true, step });
+    fail(interruption.signal.reason, args, environment, failure);
     reporter.close();
     environment.exit(code);
   };
   const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"), environment.watchParent);
+  const failure: Failure = {
+    reporter,
+    get interrupted() {
+      return interruption.signal.aborted;
+    },
+    get step() {
+      return step;
+    },
+  };
+  current.failure = failure;
   const onEvent = (event: ExperimentEvent): void => {
     if (event.event === "step-started") step = event.step;
     if (event.event === "step-finished") step = undefined;
@@ -76,7 +97,7 @@ async function run(experiment: Awaited<ReturnType<typeof loadExperiment>>, args:
     });
     return 0;
   } catch (error) {
-    return fail(error, args, environment, { reporter, interrupted: interruption.signal.aborted, step });
+    return fail(error, args, environment, failure);
   } finally {
     interruption.close();
     reporter.close();
@@ -98,18 +119,24 @@ async function list(folder: string, args: CommandArguments, environment: Command
   return code;
 }
 
+/** How a failure is to be told. */
 interface Failure {
   readonly reporter: Reporter;
   readonly interrupted: boolean;
   readonly step: string | undefined;
 }
 
+/** The run that a crash ends. */
+interface Current {
+  failure: Failure | undefined;
+}
+
 function fail(error: unknown, args: Pick<CommandArguments, "json" | "verbose" | "prefix">, environment: CommandEnvironment, failure?: Failure): number {
   const reporter = failure?.reporter ?? createReporter(args, environment);
   const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failure?.step, prefix: args.prefix });
   reporter.emit(event);
-  if (args.json) environment.stderr.write(`${event.code === "MARIN_INTERRUPTED" ? "" : "error: "}${event.message}\n`);
-  if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${errorDetails(error)}\n`);
+  if (args.json) environment.stderr.write(`${event.code === "MARIN_INTERRUPTED" ? "" : "error: "}${printable(event.message)}\n`);
+  if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${printable(errorDetails(error))}\n`);
   return event.exitCode;
 }
 

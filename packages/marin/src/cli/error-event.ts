@@ -24,13 +24,30 @@ export function errorEvent(error: unknown, { interrupted, step, prefix }: ErrorP
     return { event: "error", code: "MARIN_INTERRUPTED", message, exitCode: INTERRUPTED_EXIT_CODE, ...where };
   }
   const say = (message: string): string => (step === undefined ? message : `step ${step}: ${message}`);
-  const { syscall, path = prefix } = error as NodeJS.ErrnoException;
-  const known = error instanceof Error && !isMarinError(error) ? fileError(error, { action: syscall ?? "use", path }) : error;
+  const known = error instanceof Error && !isMarinError(error) ? explained(error, prefix) : error;
   if (isMarinError(known)) {
-    return { event: "error", code: known.code, message: say(known.message), exitCode: USAGE_CODES.has(known.code) ? 2 : 1, ...where, data: known.data };
+    return { event: "error", code: known.code, message: say(known.message), exitCode: USAGE_CODES.has(known.code) ? 2 : 1, ...where, data: jsonData(known.data) };
   }
   const text = error instanceof Error ? error.message : String(error);
   return { event: "error", code: "MARIN_UNEXPECTED", message: say(`${text} (unexpected; --verbose shows where)`), exitCode: 1, ...where };
+}
+
+function explained(error: NodeJS.ErrnoException, prefix: string): unknown {
+  return fileError(error, { action: error.syscall ?? "use", path: error.path ?? prefix });
+}
+
+/** The fields of an error's data that JSON has a form for; large integers as text. */
+function jsonData(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const json: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(data)) {
+    try {
+      const text = JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) as string | undefined;
+      if (text !== undefined) json[key] = JSON.parse(text);
+    } catch {
+      // A loop, or a getter that throws: the message and the other fields still tell.
+    }
+  }
+  return json;
 }
 
 function isStop(error: unknown): boolean {

@@ -1,3 +1,5 @@
+import { escapeControls } from "@marin/rigging";
+
 /** "12,345" for counts; at most four significant digits for fractions. */
 export function formatNumber(value: number): string {
   return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toLocaleString("en-US", { maximumSignificantDigits: 4 });
@@ -10,6 +12,11 @@ export function formatSeconds(seconds: number): string {
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+/** Text of several lines that came from files, scripts or models, safe for a terminal. */
+export function printable(text: string): string {
+  return escapeControls(text, "\n\t");
 }
 
 /** Wraps text at spaces to lines of at most `width` characters; a longer word keeps its line. */

@@ -160,6 +160,38 @@ describe("pnpm experiment", () => {
     expect((await experiment(["toy", "--verbose", "--set", "sum.failAt=2"])).stderr).toMatch(/Error: as asked\n +at .*toy\.ts/);
   });
 
+  it.each([
+    ["reject", "MARIN_UNEXPECTED", "nobody waits for this"],
+    ["throw-later", "MARIN_UNEXPECTED", "nobody catches this"],
+    ["stall", "MARIN_STALLED", "nothing is left to settle"],
+    ["throw-nothing", "MARIN_UNEXPECTED", "undefined"],
+    ["bad-data", "TOY_BAD", "with data"],
+    ["map", "MARIN_STEP_RESULT", "counts must be a plain JSON value"],
+    ["nan", "MARIN_STEP_RESULT", "loss must be a plain JSON value"],
+  ])("ends with one error event when a step does this: %s", async (how, code, message) => {
+    const { code: exitCode, stdout, stderr } = await experiment(["unruly", "--json", "--set", `how=${how}`]);
+    const events = eventsOf({ code: exitCode, stdout, stderr });
+    expect(exitCode).toBe(1);
+    expect(events.map(({ event }) => event)).toEqual(["run-started", "step-started", "error"]);
+    expect(events.at(-1)).toMatchObject({ code, step: "misbehave", message: expect.stringContaining(message) as string });
+    expect(stderr).toMatch(/^error: step misbehave: .*\n$/);
+  });
+
+  it("sends what a script prints to standard error when standard output is for events", async () => {
+    const finished = await experiment(["unruly", "--json", "--set", "how=print"]);
+    expect(eventsOf(finished).at(-1)).toMatchObject({ event: "result" });
+    expect(finished.stderr).toBe("this is no event\n");
+  });
+
+  it("writes control characters out instead of sending them to the terminal", async () => {
+    expect((await experiment(["unruly"])).stdout).toBe("done\\u001b[2J\n");
+    for (const flags of [[], ["--json"], ["--verbose"]]) {
+      const { stderr } = await experiment(["unruly", ...flags, "--set", "how=steer"]);
+      expect(stderr).toContain("error: step misbehave: \\u001b[2Jclean\\u009b2J");
+      expect(stderr).not.toMatch(/[^\P{Cc}\n]/u);
+    }
+  });
+
   it("names a damaged artifact and does not use it", async () => {
     const events = eventsOf(await experiment(["toy", "--json"]));
     const numbers = events.find(({ event, step }) => event === "step-finished" && step === "numbers") as Event & { directory: string };

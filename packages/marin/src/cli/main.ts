@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 /** The command `pnpm experiment`. */
+import { Console } from "node:console";
+
 const MINIMUM_NODE = [20, 19] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -9,7 +11,10 @@ if (major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NOD
 }
 
 // A reader that went away (`| head`) ends the run quietly; what is written is kept.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+for (const stream of [process.stdout, process.stderr]) stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+// With --json nothing but events may stand on standard output, whatever a script or a library prints.
+if (process.argv.includes("--json")) globalThis.console = new Console(process.stderr);
 
 // Imported only now: older versions of Node cannot load the rest.
 const { runCommand } = await import("./command.js");

@@ -1,5 +1,5 @@
 import type { ExperimentEvent } from "../events.js";
-import { formatSeconds } from "./format.js";
+import { formatSeconds, printable } from "./format.js";
 import { progressText, type Reporter, type ReporterStreams } from "./reporter.js";
 
 const PROGRESS_INTERVAL_MS = 5000;
@@ -12,7 +12,7 @@ export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: ()
     emit(event: ExperimentEvent): void {
       switch (event.event) {
         case "run-started":
-          say(`${event.experiment}: ${event.steps.join(", ")} (in ${event.prefix})`);
+          say(`${event.experiment}: ${event.steps.join(", ")} (in ${printable(event.prefix)})`);
           break;
         case "step-started":
           lastProgress = now();
@@ -21,20 +21,20 @@ export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: ()
         case "progress":
           if (now() - lastProgress < PROGRESS_INTERVAL_MS) break;
           lastProgress = now();
-          say(`${event.step}: ${progressText(event)}`);
+          say(`${event.step}: ${printable(progressText(event))}`);
           break;
         case "message":
-          say(`${event.step}: ${event.message}`);
+          say(`${event.step}: ${printable(event.message)}`);
           break;
         case "step-finished":
           say(`${event.step}: ${event.cached ? "cached" : `done in ${formatSeconds(event.seconds)}`}`);
           break;
         case "result":
           say(`${event.experiment}: finished in ${formatSeconds(event.seconds)}`);
-          for (const line of event.lines) stdout.write(`${line}\n`);
+          for (const line of event.lines) stdout.write(`${printable(line)}\n`);
           break;
         case "error":
-          say(event.code === "MARIN_INTERRUPTED" ? event.message : `error: ${event.message}`);
+          say(event.code === "MARIN_INTERRUPTED" ? printable(event.message) : `error: ${printable(event.message)}`);
           break;
         case "metrics":
           break;

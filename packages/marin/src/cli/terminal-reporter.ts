@@ -2,7 +2,7 @@ import { SingleBar } from "cli-progress";
 import pc from "picocolors";
 
 import type { ExperimentEvent, ProgressEvent } from "../events.js";
-import { formatSeconds } from "./format.js";
+import { formatSeconds, printable } from "./format.js";
 import { progressText, type Reporter, type ReporterStreams } from "./reporter.js";
 
 /** For people at a terminal: one progress bar for the running step, one line for each finished one. */
@@ -16,7 +16,7 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
     bar?.stop();
     bar = undefined;
   };
-  const show = (progress: ProgressEvent, text: string = progressText(progress)): void => {
+  const show = (progress: ProgressEvent, text: string = printable(progressText(progress))): void => {
     last = progress;
     const total = progress.total ?? 0;
     if (barHasTotal !== (progress.total !== undefined)) hide();
@@ -39,7 +39,7 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
     emit(event: ExperimentEvent): void {
       switch (event.event) {
         case "run-started":
-          say(`${paint.bold(event.experiment)} ${paint.dim(`in ${event.prefix}`)}`);
+          say(`${paint.bold(event.experiment)} ${paint.dim(`in ${printable(event.prefix)}`)}`);
           break;
         case "step-started":
           show({ event: "progress", step: event.step, done: 0, unit: "" }, event.resumed ? "continues" : "starts");
@@ -48,7 +48,7 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
           show(event);
           break;
         case "message":
-          say(`${paint.dim(event.step)} ${event.message}`);
+          say(`${paint.dim(event.step)} ${printable(event.message)}`);
           break;
         case "step-finished":
           last = undefined;
@@ -57,11 +57,11 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
         case "result":
           last = undefined;
           say(paint.dim(`finished in ${formatSeconds(event.seconds)}`));
-          for (const line of event.lines) stdout.write(`${line}\n`);
+          for (const line of event.lines) stdout.write(`${printable(line)}\n`);
           break;
         case "error":
           last = undefined;
-          say(event.code === "MARIN_INTERRUPTED" ? event.message : `${paint.red("error:")} ${event.message}`);
+          say(event.code === "MARIN_INTERRUPTED" ? printable(event.message) : `${paint.red("error:")} ${printable(event.message)}`);
           break;
         case "metrics":
           break;

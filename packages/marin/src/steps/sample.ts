@@ -1,4 +1,5 @@
 import { generate, loadParameters, RandomKey } from "@marin/levanter";
+import { escapeControls } from "@marin/rigging";
 import { z } from "zod";
 
 import { loadTokenizer } from "../processing/tokenizer/tokenizer.js";
@@ -60,10 +61,6 @@ export const sampleStep = defineStep({
     });
     return { prompt: config.prompt, continuation: tokenizer.decode(drawn), tokens: drawn.length };
   },
-  lines: ({ prompt, continuation }) => ["sample:", ...printable(prompt + continuation).split("\n").map((line) => `  ${line}`)],
+  // A model can write any bytes.
+  lines: ({ prompt, continuation }) => ["sample:", ...escapeControls(prompt + continuation, "\n\t").split("\n").map((line) => `  ${line}`)],
 });
-
-/** A model can write any bytes; those that would steer a terminal become a mark. */
-function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]/gu, "\uFFFD");
-}
