@@ -8,7 +8,10 @@ function soleUseOf(context: RewriteContext, op: OpName): number {
   return node.inputs.findIndex((old, index) => inputs[index]?.producer?.op === op && uses(old) === 1);
 }
 
-/** `c · (a b)` with a number c: the product's `alpha`. */
+/** The smallest normal float32: below it numbers lose digits. */
+const SMALLEST_NORMAL = 2 ** -126;
+
+/** `c · (a b)` with a number c: the product's `alpha`, unless one number could not stand for the factors that were multiplied one by one. */
 const scaledProduct: Rule = (context) => {
   const { node, inputs, builder } = context;
   if (node.op !== "mul" && node.op !== "div") return undefined;
@@ -19,6 +22,7 @@ const scaledProduct: Rule = (context) => {
   const matmul = product.producer;
   if (factor === undefined || !isOp(matmul, "matmul") || !sameShape(product.shape, (node.outputs[0] as Value).shape)) return undefined;
   const alpha = Math.fround(node.op === "mul" ? matmul.attributes.alpha * factor : matmul.attributes.alpha / factor);
+  if (product.dtype !== "float32" || !Number.isFinite(alpha) || Math.abs(alpha) < SMALLEST_NORMAL) return undefined;
   return builder.apply("matmul", matmul.inputs, { ...matmul.attributes, alpha }, node.outputs);
 };
 
@@ -31,6 +35,7 @@ const biasedProduct: Rule = (context) => {
   const matmul = (inputs[at] as Value).producer as Node;
   const bias = inputs[1 - at] as Value;
   const output = node.outputs[0] as Value;
+  if (output.dtype !== "float32") return undefined;
   if (!isOp(matmul, "matmul") || matmul.attributes.alpha !== 1 || output.shape.length !== 2 || bias.shape.length !== 1) return undefined;
   if (matmul.inputs.some((operand) => operand.shape.length !== 2) || bias.shape[0] !== output.shape[1]) return undefined;
   const { transposeA, transposeB } = matmul.attributes;

@@ -56,6 +56,15 @@ describe("optimize", () => {
     expect(only(shared, "matmul").attributes.alpha).toBe(1);
   });
 
+  it("keeps factors apart that no one number can stand for", () => {
+    const tiny = optimized(({ a, b }) => tf.mul(tf.mul(tf.matMul(a as tf.Tensor, b as tf.Tensor), 1e-30), 1e-30), { a: [2, 3], b: [3, 2] });
+    expect(ops(tiny).sort()).toEqual(["fill", "matmul", "mul"]);
+    const huge = optimized(({ a, b }) => tf.div(tf.mul(tf.matMul(a as tf.Tensor, b as tf.Tensor), 1e30), 1e-30), { a: [2, 3], b: [3, 2] });
+    expect(ops(huge).sort()).toEqual(["div", "fill", "matmul"]);
+    const nought = optimized(({ a, b }) => tf.mul(tf.matMul(a as tf.Tensor, b as tf.Tensor), 0), { a: [2, 3], b: [3, 2] });
+    expect(only(nought, "matmul").attributes.alpha).toBe(1);
+  });
+
   it("adds a bias in the product", () => {
     const graph = optimized(({ x, w, b }) => linear(x as tf.Tensor, w as tf.Tensor, b), { x: [2, 3], w: [3, 4], b: [4] });
     expect(ops(graph)).toEqual(["gemm"]);
