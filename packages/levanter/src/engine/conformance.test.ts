@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { expectClose } from "../../test/reference/closeness.js";
 import { ENGINES } from "../../test/reference/engines.js";
+import { evaluate } from "../../test/reference/evaluate.js";
 import { Fixture } from "../../test/reference/fixtures.js";
 import { caseFunction, inputSpecs, LEVANTER_OPERATIONS, TFJS_OPERATIONS, type OperationCase } from "../../test/reference/operations.js";
 import { recordedKernels } from "./recording-kernels.js";
 import { trace } from "./trace.js";
-import type { Engine, EngineBuffer, Specs, TensorData, TensorFunction } from "./types.js";
+import type { Engine, TensorData, TensorFunction } from "./types.js";
 
 /** Kernels that no operation of the fixture reaches: tfjs inserts them in models only. Each is in the second test below. */
 const REACHED_BY_EXPRESSIONS = ["AddN", "ExpandDims", "Fill", "OnesLike", "ZerosLike", "_FusedMatMul"];
@@ -19,19 +20,6 @@ const expressions: Readonly<Record<string, (x: tf.Tensor2D, y: tf.Tensor2D) => t
   "one more axis": (x, y) => tf.expandDims(tf.sub(x, y), 1),
   "ones and zeros like": (x, y) => tf.sub(tf.add(x, tf.onesLike(y)), tf.mul(y, tf.zerosLike(x))),
 };
-
-async function evaluate(engine: Engine, fn: TensorFunction, inputs: Readonly<Record<string, { shape: number[]; data: TensorData }>>): Promise<Record<string, TensorData>> {
-  const specs: Specs = Object.fromEntries(Object.entries(inputs).map(([name, { shape, data }]) => [name, { shape, dtype: data instanceof Int32Array ? "int32" : "float32" }]));
-  const program = await engine.compile("expression", fn, specs);
-  const [read, written] = [engine.allocate(specs), engine.allocate(program.outputs)];
-  for (const [name, { data }] of Object.entries(inputs)) (read.buffers[name] as EngineBuffer).write(data);
-  await program.run(read.buffers, written.buffers);
-  const results = Object.fromEntries(await Promise.all(Object.entries(written.buffers).map(async ([name, buffer]) => [name, await buffer.read()] as const)));
-  program.dispose();
-  read.release();
-  written.release();
-  return results;
-}
 
 describe("the compiled engine agrees with the eager one", () => {
   const engines: Record<string, Engine> = {};

@@ -188,8 +188,13 @@ class EagerBuffer implements EngineBuffer {
   }
 
   read(): Promise<TensorData> {
-    // Synchronous, so that no other engine's backend is current half-way. The copy is the caller's; tfjs may hand out its own memory.
-    return Promise.resolve().then(() => this.engine.on(() => this.tensor.dataSync<"float32" | "int32" | "bool">()).slice());
+    // Synchronous, so that no other engine's backend is current half-way. The copy is the caller's; tfjs may hand out its own memory, and after a
+    // cast an array of the type before.
+    return Promise.resolve().then(() => {
+      const copy = hostArray(this.spec);
+      copy.set(this.engine.on(() => this.tensor.dataSync<"float32" | "int32" | "bool">()));
+      return copy;
+    });
   }
 
   write(data: TensorData): void {

@@ -1,8 +1,8 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
-import type { PlainBinary, PlainUnary } from "./graph.js";
+import type { OpName, PlainBinary, PlainUnary } from "./graph.js";
 import { sizeOf } from "./graph.js";
-import { RECORDING_BACKEND, type RecordingBackend } from "./recording-backend.js";
+import { callerLine, RECORDING_BACKEND, type RecordingBackend } from "./recording-backend.js";
 import type { DType, TensorSpec } from "./types.js";
 
 /** What one kernel gets from tfjs, with the input tensors by name. */
@@ -73,21 +73,51 @@ function spec(shape: readonly number[], dtype: tf.DataType): TensorSpec {
   return { shape, dtype: dtype as DType };
 }
 
-function emitUnary(backend: RecordingBackend, op: PlainUnary, x: tf.TensorInfo, dtype: tf.DataType = x.dtype): tf.TensorInfo {
-  return backend.emit(op, [x], {}, spec(x.shape, dtype));
+const NUMBERS: readonly tf.DataType[] = ["float32", "int32"];
+const INTEGERS_TOO: ReadonlySet<PlainUnary> = new Set<PlainUnary>(["abs", "neg", "relu", "sign", "square"]);
+const ORDER: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["greater", "greaterEqual", "less", "lessEqual"]);
+const ON_BOOL: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["equal", "notEqual", "logicalAnd", "logicalOr"]);
+
+/** Refuses an element type that the operation has no lowering for, naming the caller's line. */
+function requireDtype(op: OpName, x: tf.TensorInfo, allowed: readonly tf.DataType[]): void {
+  if (allowed.includes(x.dtype)) return;
+  throw new MarinError(
+    "LEVANTER_NO_LOWERING",
+    `operation ${op} on ${x.dtype} does not compile (called at ${callerLine()}); cast to ${allowed.join(" or ")} first`,
+    { data: { op, dtype: x.dtype, allowed } },
+  );
+}
+
+function emitUnary(backend: RecordingBackend, op: PlainUnary, x: tf.TensorInfo, dtype?: tf.DataType): tf.TensorInfo {
+  if (op === "round" && x.dtype === "int32") return backend.wrap(backend.traced(x));
+  // These tfjs gives for every element type: the exponential as float32, the question as an answer.
+  const taken = op === "exp" || op === "isNan" ? emitCast(backend, x, "float32") : x;
+  if (op !== "logicalNot") requireDtype(op, taken, INTEGERS_TOO.has(op) ? NUMBERS : ["float32"]);
+  return backend.emit(op, [taken], {}, spec(x.shape, dtype ?? taken.dtype));
 }
 
 function emitBinary(backend: RecordingBackend, op: PlainBinary, a: tf.TensorInfo, b: tf.TensorInfo, dtype: tf.DataType = a.dtype): tf.TensorInfo {
   const shape = tf.broadcast_util.assertAndGetBroadcastShape(a.shape, b.shape);
-  return backend.emit(op, [a, b], {}, spec(shape, dtype));
+  // ONNX orders numbers only.
+  const operands = ORDER.has(op) && a.dtype === "bool" ? [emitCast(backend, a, "int32"), emitCast(backend, b, "int32")] : [a, b];
+  if (!ON_BOOL.has(op)) for (const operand of operands) requireDtype(op, operand, NUMBERS);
+  return backend.emit(op, operands, {}, spec(shape, dtype));
 }
 
 function emitReshape(backend: RecordingBackend, x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
   return backend.emit("reshape", [x], {}, spec(shape, x.dtype));
 }
 
+function emitTranspose(backend: RecordingBackend, x: tf.TensorInfo, permutation: readonly number[]): tf.TensorInfo {
+  return backend.emit("transpose", [x], { permutation }, spec(permutation.map((axis) => x.shape[axis] as number), x.dtype));
+}
+
 function emitCast(backend: RecordingBackend, x: tf.TensorInfo, dtype: tf.DataType): tf.TensorInfo {
   return x.dtype === dtype ? backend.wrap(backend.traced(x)) : backend.emit("cast", [x], { dtype: dtype as DType }, spec(x.shape, dtype));
+}
+
+function boolAsInteger(backend: RecordingBackend, x: tf.TensorInfo): tf.TensorInfo {
+  return x.dtype === "bool" ? emitCast(backend, x, "int32") : x;
 }
 
 function emitFill(backend: RecordingBackend, shape: readonly number[], dtype: tf.DataType, value: number): tf.TensorInfo {
@@ -98,7 +128,8 @@ type ReduceOp = "sum" | "mean" | "max" | "min";
 
 function reduction(op: ReduceOp): Kernel<{ axis: number | number[]; keepDims?: boolean }> {
   return ({ inputs, attrs, backend }) => {
-    const x = first(inputs);
+    // A mean of integers is no integer: tfjs gives float32.
+    const x = op === "mean" ? emitCast(backend, first(inputs), "float32") : first(inputs);
     const axes = tf.util.parseAxisParam(attrs.axis, x.shape).slice().sort((a, b) => a - b);
     const keepDims = attrs.keepDims ?? false;
     const [kept, reduced] = tf.backend_util.computeOutAndReduceShapes(x.shape, axes);
@@ -121,10 +152,7 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     return emitReshape(backend, x, shape);
   },
   Cast: ({ inputs, attrs, backend }: Call<{ dtype: tf.DataType }>) => emitCast(backend, first(inputs), attrs.dtype),
-  Transpose: ({ inputs, attrs, backend }: Call<{ perm: number[] }>) => {
-    const x = first(inputs);
-    return backend.emit("transpose", [x], { permutation: attrs.perm }, spec(attrs.perm.map((axis) => x.shape[axis] as number), x.dtype));
-  },
+  Transpose: ({ inputs, attrs, backend }: Call<{ perm: number[] }>) => emitTranspose(backend, first(inputs), attrs.perm),
   Slice: ({ inputs, attrs, backend }: Call<{ begin: number | number[]; size: number | number[] }>) => {
     const x = get(inputs, "x");
     const [begin = [], size = []] = tf.slice_util.parseSliceParams(x, attrs.begin, attrs.size);
@@ -204,18 +232,24 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     const wide = condition.shape.length === 1 && whenTrue.shape.length > 1
       ? emitReshape(backend, condition, [condition.shape[0] as number, ...whenTrue.shape.slice(1).map(() => 1)])
       : condition;
-    return backend.emit("select", [wide, whenTrue, whenFalse], {}, spec(whenTrue.shape, whenTrue.dtype));
+    // ONNX selects among values of one type, bool excepted.
+    const dtype = tf.upcastType(whenTrue.dtype, whenFalse.dtype);
+    const taken = dtype === "bool" ? "int32" : dtype;
+    const operands = [wide, emitCast(backend, whenTrue, taken), emitCast(backend, whenFalse, taken)];
+    return emitCast(backend, backend.emit("select", operands, {}, spec(whenTrue.shape, taken)), dtype);
   },
   ClipByValue: ({ inputs, attrs, backend }: Call<{ clipValueMin: number; clipValueMax: number }>) => {
     const x = first(inputs);
+    requireDtype("clip", x, NUMBERS);
     return backend.emit("clip", [x], { min: attrs.clipValueMin, max: attrs.clipValueMax }, spec(x.shape, x.dtype));
   },
   LeakyRelu: ({ inputs, attrs, backend }: Call<{ alpha: number }>) => {
-    const x = first(inputs);
+    const x = emitCast(backend, first(inputs), "float32");
     return backend.emit("leakyRelu", [x], { alpha: attrs.alpha }, spec(x.shape, x.dtype));
   },
   Step: ({ inputs, attrs, backend }: Call<{ alpha?: number }>) => {
     const x = first(inputs);
+    requireDtype("step", x, NUMBERS);
     return backend.emit("step", [x], { alpha: attrs.alpha ?? 0 }, spec(x.shape, x.dtype));
   },
   Sum: reduction("sum"),
@@ -224,12 +258,12 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     reduction("max")({ inputs, attrs: { axis: attrs.reductionIndices, keepDims: attrs.keepDims }, backend }),
   Min: reduction("min"),
   ArgMax: ({ inputs, attrs, backend }: Call<{ axis: number }>) => {
-    const x = first(inputs);
+    const x = boolAsInteger(backend, first(inputs));
     const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0] as number;
     return backend.emit("argMax", [x], { axis }, spec(x.shape.filter((_dimension, index) => index !== axis), "int32"));
   },
   Cumsum: ({ inputs, attrs, backend }: Call<{ axis: number; exclusive: boolean; reverse: boolean }>) => {
-    const x = first(inputs);
+    const x = boolAsInteger(backend, first(inputs));
     const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0] as number;
     return backend.emit("cumsum", [x], { axis, exclusive: attrs.exclusive, reverse: attrs.reverse }, spec(x.shape, x.dtype));
   },
@@ -257,9 +291,16 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   UnsortedSegmentSum: ({ inputs, attrs, backend }: Call<{ numSegments: number }>) => {
     const [x, ids] = [get(inputs, "x"), get(inputs, "segmentIds")];
     const [rows, width] = [sizeOf(ids.shape), sizeOf(x.shape.slice(ids.shape.length))];
-    const base = emitFill(backend, [attrs.numSegments, width], x.dtype, 0);
-    const summed = emitScatterAddRows(backend, base, emitReshape(backend, ids, [rows]), emitReshape(backend, x, [rows, width]));
-    return emitReshape(backend, summed, [attrs.numSegments, ...x.shape.slice(ids.shape.length)]);
+    // What belongs to no segment is dropped: it is added to one row more, which is cut off. ONNX would count negative ids from the end.
+    const id = emitReshape(backend, emitCast(backend, ids, "int32"), [rows]);
+    const bound = emitFill(backend, [], "int32", attrs.numSegments);
+    const belongs = emitBinary(
+      backend, "logicalAnd", emitBinary(backend, "greaterEqual", id, emitFill(backend, [], "int32", 0), "bool"), emitBinary(backend, "less", id, bound, "bool"), "bool",
+    );
+    const row = backend.emit("select", [belongs, id, bound], {}, spec([rows], "int32"));
+    const summed = emitScatterAddRows(backend, emitFill(backend, [attrs.numSegments + 1, width], x.dtype, 0), row, emitReshape(backend, x, [rows, width]));
+    const kept = backend.emit("slice", [summed], { begin: [0, 0] }, spec([attrs.numSegments, width], x.dtype));
+    return emitReshape(backend, kept, [attrs.numSegments, ...x.shape.slice(ids.shape.length)]);
   },
   OneHot: ({ inputs, attrs, backend }: Call<{ depth: number; onValue: number; offValue: number; dtype: tf.DataType }>) => {
     const indices = get(inputs, "indices");
@@ -270,10 +311,20 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
 };
 
 function emitMatMul(backend: RecordingBackend, a: tf.TensorInfo, b: tf.TensorInfo, transposeA: boolean, transposeB: boolean): tf.TensorInfo {
+  requireDtype("matmul", a, NUMBERS);
+  // Products with transposed operands exist for float32 only.
+  if (a.dtype !== "float32" && (transposeA || transposeB)) {
+    const plain = (x: tf.TensorInfo, transposed: boolean): tf.TensorInfo => (transposed ? emitTranspose(backend, x, swapLastTwo(x.shape.length)) : x);
+    return emitMatMul(backend, plain(a, transposeA), plain(b, transposeB), false, false);
+  }
   const rows = a.shape.at(transposeA ? -1 : -2) as number;
   const columns = b.shape.at(transposeB ? -2 : -1) as number;
   const batch = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
   return backend.emit("matmul", [a, b], { transposeA, transposeB, alpha: 1 }, spec([...batch, rows, columns], a.dtype));
+}
+
+function swapLastTwo(rank: number): number[] {
+  return Array.from({ length: rank }, (_unused, axis) => (axis < rank - 2 ? axis : 2 * rank - 3 - axis));
 }
 
 function emitScatterAddRows(backend: RecordingBackend, base: tf.TensorInfo, indices: tf.TensorInfo, updates: tf.TensorInfo): tf.TensorInfo {

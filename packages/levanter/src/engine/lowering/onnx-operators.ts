@@ -59,6 +59,22 @@ function reduction(opType: string): Lowering<"sum" | "mean" | "max" | "min"> {
   };
 }
 
+/** ONNX Runtime's maximum passes over NaN unless it comes first; tfjs's is NaN where any element is. */
+function extremum(opType: string): Lowering<"max" | "min"> {
+  return (context) => {
+    const { model, node, inputs, outputs } = context;
+    if (dtypeOf(node) !== "float32") {
+      reduction(opType)(context);
+      return;
+    }
+    const extreme = model.freshName();
+    reduction(opType)({ ...context, outputs: [extreme] });
+    const anyNan = model.freshName();
+    reduction("ReduceMax")({ ...context, inputs: [via(model, "IsNaN", inputs)], outputs: [anyNan] });
+    model.node("Where", [anyNan, scalar(model, Number.NaN, "float32"), extreme], outputs);
+  };
+}
+
 const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   square: ({ model, inputs, outputs }) => model.node("Mul", [inputs[0] as string, inputs[0] as string], outputs),
   rsqrt: ({ model, inputs, outputs }) => model.node("Reciprocal", [via(model, "Sqrt", inputs)], outputs),
@@ -84,7 +100,11 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
     else model.node("ConstantOfShape", [model.int64(shape)], outputs, { value: { scalar: node.attributes.value, dtype: dtypeOf(node) } });
   },
   constant: ({ model, node, outputs }) => model.node("Identity", [model.constant(node.attributes.data, dtypeOf(node), shapeOf(node))], outputs),
-  reshape: ({ model, node, inputs, outputs }) => model.node("Reshape", [inputs[0] as string, model.int64(shapeOf(node))], outputs),
+  reshape: ({ model, node, inputs, outputs }) => {
+    // Without `allowzero`, ONNX reads an extent of 0 as "the input's".
+    const attributes: Record<string, OnnxAttribute> = shapeOf(node).includes(0) ? { allowzero: { int: 1 } } : {};
+    model.node("Reshape", [inputs[0] as string, model.int64(shapeOf(node))], outputs, attributes);
+  },
   broadcast: ({ model, node, inputs, outputs }) => model.node("Expand", [inputs[0] as string, model.int64(shapeOf(node))], outputs),
   transpose: ({ model, node, inputs, outputs }) => model.node("Transpose", inputs, outputs, { perm: { ints: node.attributes.permutation } }),
   slice: ({ model, node, inputs, outputs }) => {
@@ -108,8 +128,8 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   sum: reduction("ReduceSum"),
   mean: reduction("ReduceMean"),
-  max: reduction("ReduceMax"),
-  min: reduction("ReduceMin"),
+  max: extremum("ReduceMax"),
+  min: extremum("ReduceMin"),
   argMax: ({ model, node, inputs, outputs }) => {
     const index = via(model, "ArgMax", inputs, { axis: { int: node.attributes.axis }, keepdims: { int: 0 } });
     model.node("Cast", [index], outputs, { to: { int: ONNX_TYPE.int32 } });
@@ -144,7 +164,10 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   oneHot: ({ model, node, inputs, outputs }) => {
     const { depth, onValue, offValue } = node.attributes;
     const values = model.constant(Float32Array.of(offValue, onValue), "float32", [2]);
-    model.node("OneHot", [inputs[0] as string, scalar(model, depth, "int32"), values], outputs, { axis: { int: -1 } });
+    const depthName = scalar(model, depth, "int32");
+    // ONNX counts negative indices from the end; here they are outside, as those from `depth` on.
+    const indices = via(model, "Where", [via(model, "Less", [inputs[0] as string, scalar(model, 0, "int32")]), depthName, inputs[0] as string]);
+    model.node("OneHot", [indices, depthName, values], outputs, { axis: { int: -1 } });
   },
   // ScatterND with reduction loses updates when several threads run; ScatterElements adds in the order of the rows.
   scatterAddRows: ({ model, node, inputs, outputs }) => {

@@ -9,7 +9,7 @@ const BROADCASTING: ReadonlySet<OpName> = new Set<OpName>([
   "logicalAnd", "logicalOr", "select",
 ]);
 
-function outputOf({ node }: RewriteContext): Value {
+function outputOf({ node }: Pick<RewriteContext, "node">): Value {
   return node.outputs[0] as Value;
 }
 
@@ -25,7 +25,7 @@ const neutralOperand: Rule = (context) => {
   if (a === undefined || b === undefined || outputOf(context).dtype !== a.dtype) return undefined;
   const neutral = node.op === "mul" || node.op === "div" ? 1 : node.op === "add" || node.op === "sub" ? 0 : undefined;
   if (neutral === undefined) return undefined;
-  // −0 + 0 is 0: adding 0 is neutral in value; nothing below distinguishes the sign of a zero.
+  // −0 + 0 is 0, so that the sign of a zero may differ from the eager engine's, as it may in ONNX Runtime, which drops such nodes as well.
   if (uniformValue(b) === neutral) return [inShape(builder, a, outputOf(context))];
   if ((node.op === "mul" || node.op === "add") && uniformValue(a) === neutral) return [inShape(builder, b, outputOf(context))];
   return undefined;
@@ -90,7 +90,7 @@ const transposes: Rule = (context) => {
 
 /** A transposition of a product's operand becomes a flag of the product. */
 const transposedOperands: Rule = ({ node, inputs, builder }) => {
-  if (!isOp(node, "matmul")) return undefined;
+  if (!isOp(node, "matmul") || outputOf({ node }).dtype !== "float32") return undefined;
   const a = swapped(inputs[0] as Value);
   const b = swapped(inputs[1] as Value);
   if (a === undefined && b === undefined) return undefined;
