@@ -91,7 +91,7 @@ class SlowModel {
     const [n1, n2, n3, n4] = [1, 2, 3, 4].map((wanted) => [...counts.values()].filter((count) => count === wanted).length) as [number, number, number, number];
     const y = n1 / (n1 + 2 * n2);
     const d = [1 - (2 * y * n2) / n1, 2 - (3 * y * n3) / n2, 3 - (4 * y * n4) / n3];
-    const usable = d.every((value, i) => Number.isFinite(value) && value >= 0 && value <= i + 1);
+    const usable = d.every((value, i) => Number.isFinite(value) && value > 0 && value <= i + 1);
     return (count) => (usable ? d : [0.5, 1, 1.5])[Math.min(count, 3) - 1] as number;
   }
 }
@@ -131,6 +131,14 @@ test("the probabilities of the 257 symbols sum to one after any history, seen or
       }),
     );
   }
+});
+
+test("no text is impossible, even where the estimate of a discount is exactly zero", async () => {
+  // Documents of one letter: each gives two bigrams. n1 = 12, n2 = 6, n3 = 8, n4 = 2: Y = 1/2 and D2 = 2 − 3·(1/2)·(8/6) = 0.
+  const times = (letters: string, count: number): string[] => Array.from({ length: count }, () => letters.split("")).flat();
+  const model = await train([...times("abcdef", 1), ...times("ghi", 2), ...times("jklm", 3), ...times("n", 4)], 2);
+  expect(model.probability([code("g")], code("a"))).toBeGreaterThan(0);
+  expect(model.documentBits(Buffer.from("ga"))).toBeLessThan(100);
 });
 
 test("counting in several chunks gives what the definition gives", async () => {

@@ -18,7 +18,7 @@ interface Level {
 /** Discounts of n-grams counted once, twice, and more often. */
 type Discounts = readonly [number, number, number];
 
-/** Used where the counts of counts give no estimate (tiny texts). Any discounts from 0 to 1, 2 and 3 give a distribution. */
+/** Used where the counts of counts give no estimate (tiny texts). Any discounts above 0, up to 1, 2 and 3, give a distribution. */
 const fallbackDiscounts: Discounts = [0.5, 1, 1.5];
 
 /**
@@ -175,5 +175,6 @@ function estimateDiscounts(counts: Float64Array): Discounts {
   const [n1, n2, n3, n4] = [1, 2, 3, 4].map((count) => counts.reduce((sum, each) => sum + Number(each === count), 0)) as [number, number, number, number];
   const y = n1 / (n1 + 2 * n2);
   const discounts: Discounts = [1 - (2 * y * n2) / n1, 2 - (3 * y * n3) / n2, 3 - (4 * y * n4) / n3];
-  return discounts.every((discount, i) => discount >= 0 && discount <= i + 1) ? discounts : fallbackDiscounts;
+  // Above 0: a history whose symbols all have discount 0 would leave nothing to symbols it was never followed by.
+  return discounts.every((discount, i) => discount > 0 && discount <= i + 1) ? discounts : fallbackDiscounts;
 }

@@ -72,6 +72,13 @@ test("when nothing is left, the error says why, and no file appears", async () =
   await expect(readFile(join(root, "out", "documents.jsonl"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
+test("an empty text is no document, however short documents may be", async () => {
+  await put({ "a.txt": "", "b.txt": "\uFEFF\r\n", "c.txt": "c" });
+  const result = await collect({ minDocumentBytes: 0 });
+  expect((await documentsOf(result.path)).map(({ text }) => text)).toEqual(["c"]);
+  expect(result.removed.tooShort).toBe(2);
+});
+
 test("an aborted signal stops the work with its reason", async () => {
   await put({ "a.txt": "Some text." });
   await expect(collect({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");

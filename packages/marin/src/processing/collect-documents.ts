@@ -21,7 +21,7 @@ export interface CollectOptions extends ProcessingOptions {
   readonly outputDir: string;
   /** Most UTF-8 bytes of a document; longer texts are cut between paragraphs, lines, sentences or words. Default 16,384, from 64. */
   readonly maxDocumentBytes?: number | undefined;
-  /** Documents with fewer UTF-8 bytes are left out and counted. Default 64. */
+  /** Documents with fewer UTF-8 bytes are left out and counted, and empty ones always. Default 64. */
   readonly minDocumentBytes?: number | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function collectDocuments(options: CollectOptions): Promise<Collect
       counts.texts += 1;
       for (const document of cut(text, maxBytes)) {
         const bytes = Buffer.byteLength(document.text);
-        if (bytes < minBytes) tooShort += 1;
+        if (bytes < minBytes || bytes === 0) tooShort += 1;
         else if (seen.has(document.id)) duplicates += 1;
         else {
           seen.add(document.id);

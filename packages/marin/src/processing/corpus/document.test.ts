@@ -15,12 +15,18 @@ test("indentation stays", () => {
   expect(normalizeText("\n  one\n    two\n")).toBe("  one\n    two");
 });
 
-test("normalising twice changes nothing", () => {
-  const text = fc.array(fc.oneof(fc.constantFrom("\n", "\r", "\r\n", " ", "\t", "\u0301", "e", "\u0007"), fc.string({ unit: "grapheme" }))).map((parts) => parts.join(""));
-  fc.assert(fc.property(text, (raw) => {
-    const once = normalizeText(raw);
-    expect(normalizeText(once)).toBe(once);
-  }));
+test("normalising twice changes nothing, whatever stands between", () => {
+  for (const raw of ["e\u0007\u0301", "\r\u0000\nb", "\uFEFF\uFEFFa", "\n\uFEFF\nb", "\u0000\uFEFFa"]) expect(normalizeText(normalizeText(raw))).toBe(normalizeText(raw));
+  const piece = fc.constantFrom("\n", "\r", " ", "\t", "\u0301", "e", "\u0007", "\uFEFF", "\u007F");
+  const text = fc.oneof(fc.array(piece, { maxLength: 8 }), fc.array(fc.oneof(piece, fc.string({ unit: "grapheme" })))).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(text, (raw) => {
+      const once = normalizeText(raw);
+      expect(normalizeText(once)).toBe(once);
+      expect(once.normalize("NFC")).toBe(once);
+    }),
+    { numRuns: 3000 },
+  );
 });
 
 test("long runs of blanks take no longer than other text", () => {

@@ -31,17 +31,17 @@ export function documentId(text: string): string {
  */
 export function normalizeText(text: string): string {
   const lines = text
-    .replace(/^\uFEFF/, "")
-    .normalize("NFC")
-    .replace(/\r\n?/g, "\n")
+    // First, so that what they stood between is seen as one: a line end's two characters, a letter and its accent.
     // eslint-disable-next-line no-control-regex -- control characters are what is removed
-    .replace(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "")
+    .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/g, "")
+    .replace(/\r\n?/g, "\n")
+    .normalize("NFC")
     .split("\n");
   // trimEnd and not a pattern: /[ \t]+$/ takes quadratic time on a long run of blanks.
   return lines
     .map((line) => line.trimEnd())
     .join("\n")
     .replace(/\n{3,}/g, "\n\n")
-    .replace(/^\n+/, "")
+    .replace(/^[\n\uFEFF]+/, "")
     .trimEnd();
 }

@@ -31,3 +31,8 @@ test("a long paragraph is cut between sentences, a long sentence between words, 
   expect(splitText("alpha beta gamma", 11)).toEqual(["alpha beta ", "gamma"]);
   expect(splitText("日本語", 4)).toEqual(["日", "本", "語"]);
 });
+
+test("a long run of brackets takes no longer than other text", () => {
+  const text = `${"]".repeat(400_000)} [a]`;
+  expect(splitText(text, 16_384).join("")).toBe(text);
+});

@@ -2,7 +2,8 @@
  * Places where a text may be cut, best first: between paragraphs, lines, sentences, words. Each expression matches the
  * white space after which the next part begins, so the parts joined are the text.
  */
-const boundaries = [/\n{2,}/g, /\n/g, /(?<=[.!?]["'”’)\]]*) +/g, /\s+/g];
+// `(?= )` comes first so that only blanks look back: at every character, a long run of brackets would take quadratic time.
+const boundaries = [/\n{2,}/g, /\n/g, /(?= )(?<=[.!?]["'”’)\]]*) +/g, /\s+/g];
 
 /**
  * Cuts a text into parts of at most `maxBytes` UTF-8 bytes, of about equal size, at the best boundaries that allow it:
