@@ -31,7 +31,9 @@ interface PartCounts {
 }
 
 /** What {@link documentsStep} found, kept and left out. */
-export interface DocumentsResult extends Omit<CollectSummary, "source"> {
+export interface DocumentsResult extends Omit<CollectSummary, "source" | "removed"> {
+  /** What was left out. Files that are no texts are not counted: they do not decide the artifact. */
+  readonly removed: Omit<CollectSummary["removed"], "ignoredFiles">;
   readonly train: PartCounts;
   readonly validation: PartCounts;
 }
@@ -45,14 +47,16 @@ export const documentsStep = defineStep({
   identity: (config: DocumentsConfig, context) => sourceFingerprint(sourceOf(config, context), config.resolveFrom, context.signal),
   runRecords: ["summary.json"],
   async run(context: StepContext<DocumentsConfig>): Promise<DocumentsResult> {
-    const { config, directory, signal, progress } = context;
+    const { config, directory, signal, log, progress } = context;
     const common = { outputDir: directory, signal, onProgress: progress };
     const { path, source: _source, ...summary } = await collectDocuments({ ...config, ...common, source: sourceOf(config, context) });
+    const { ignoredFiles, ...removed } = summary.removed;
+    if (ignoredFiles > 0) log(`files not named like text (.txt, .text, .md), left out: ${ignoredFiles}`);
     const { train, validation } = await splitDocuments({ ...common, documents: path, validationFraction: config.validationFraction, salt: config.splitSalt });
     // Every document is in one of the two parts now.
     await rm(path);
     const counts = ({ documents, bytes }: PartCounts): PartCounts => ({ documents, bytes });
-    return { ...summary, train: counts(train), validation: counts(validation) };
+    return { ...summary, removed, train: counts(train), validation: counts(validation) };
   },
 });
 
