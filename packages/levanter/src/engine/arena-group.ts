@@ -12,7 +12,7 @@ export class ArenaGroup implements BufferGroup {
   readonly buffers: Readonly<Record<string, ArenaBuffer>>;
   /** Distinguishes groups in cache keys. */
   readonly id = nextId++;
-  /** The engine's queue: reading waits for the programs handed in before. */
+  /** The engine's queue: reading and writing wait for the programs handed in before. */
   readonly queue: RunQueue;
   readonly #releaseListeners = new Set<() => void>();
   #arena: AlignedArena | undefined;
@@ -72,6 +72,15 @@ export class ArenaBuffer implements EngineBuffer {
 
   write(data: TensorData): void {
     requireData(this.name, this.spec, data);
-    this.data.set(data);
+    const target = this.data;
+    if (!this.group.queue.busy) {
+      target.set(data);
+      return;
+    }
+    const copy = data.slice();
+    void this.group.queue.run(() => {
+      target.set(copy);
+      return Promise.resolve();
+    });
   }
 }

@@ -91,6 +91,18 @@ export function requireEqualGroups(what: string, names: readonly string[], given
   return first[1];
 }
 
+/** Throws `LEVANTER_ALIASED` when one group is given under two names. */
+export function requireDistinctGroups(what: string, names: readonly string[], given: Readonly<Record<string, object | undefined>>): void {
+  const taken = new Map<object | undefined, string>();
+  for (const name of names) {
+    const other = taken.get(given[name]);
+    if (other !== undefined) {
+      throw new MarinError("LEVANTER_ALIASED", `${what}: "${other}" and "${name}" are the same group; give each a group of its own`, { data: { groups: [other, name] } });
+    }
+    taken.set(given[name], name);
+  }
+}
+
 function specsDifference(a: Specs, b: Specs): string | undefined {
   if (a === b) return undefined;
   const [left, right] = [Object.entries(a), Object.entries(b)];

@@ -1,4 +1,5 @@
-import { requireEqualGroups, requireScalar } from "./buffer-checks.js";
+import { MarinError } from "@marin/iris";
+import { requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import type { ArenaGroup } from "./arena-group.js";
 import { CHUNK_ELEMENTS } from "./compile.js";
 import { inputName, outputName } from "./lowering/lower.js";
@@ -15,33 +16,43 @@ export interface ChunkContext {
   readonly addressOf: ((buffer: ArrayBuffer) => bigint) | undefined;
   /** The group as this engine's own; throws `LEVANTER_FOREIGN_BUFFER` for another engine's. */
   own(group: BufferGroup): ArenaGroup;
+  /** Told of each program that was disposed, so that nothing keeps it and its memory. */
+  forget(program: { dispose(): void }): void;
 }
 
 /** Bindings of one set of groups, one per piece, made at the first run and kept until a group is released. */
 interface Prepared {
   readonly bindings: (Binding | undefined)[];
   readonly unsubscribe: readonly (() => void)[];
+  released: boolean;
+}
+
+/** The binding of one piece, made where it is not there yet. Throws `LEVANTER_RELEASED` when a group was released in the middle of the run. */
+function bindingOf(prepared: Prepared, index: number, bind: () => Binding): Binding {
+  if (prepared.released) throw new MarinError("LEVANTER_RELEASED", "a buffer group was released while a program ran over it");
+  return (prepared.bindings[index] ??= bind());
 }
 
 /** Keeps prepared bindings by the groups they belong to. */
 class PreparedGroups {
   readonly #entries = new Map<string, Prepared>();
 
-  of(groups: readonly ArenaGroup[], pieces: number): (Binding | undefined)[] {
+  of(groups: readonly ArenaGroup[], pieces: number): Prepared {
     const key = groups.map((group) => group.id).join(" ");
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       const drop = (): void => this.#drop(key);
-      entry = { bindings: Array<Binding | undefined>(pieces).fill(undefined), unsubscribe: groups.map((group) => group.onRelease(drop)) };
+      entry = { bindings: Array<Binding | undefined>(pieces).fill(undefined), unsubscribe: groups.map((group) => group.onRelease(drop)), released: false };
       this.#entries.set(key, entry);
     }
-    return entry.bindings;
+    return entry;
   }
 
   #drop(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
+    entry.released = true;
     for (const unsubscribe of entry.unsubscribe) unsubscribe();
     for (const binding of entry.bindings) binding?.dispose();
   }
@@ -107,6 +118,7 @@ export class ChunkedElementwise implements ElementwiseProgram {
 
   async run(groups: Readonly<Record<string, BufferGroup>>, scalars: Readonly<Record<string, number>>): Promise<void> {
     requireEqualGroups(this.#name, this.#groups, groups);
+    requireDistinctGroups(this.#name, this.#groups, groups);
     const values = this.#scalarNames.map((name) => requireScalar(this.#name, name, scalars));
     await this.#context.queue.run(async () => {
       const own = new Map(this.#groups.map((name) => [name, this.#context.own(groups[name] as BufferGroup)]));
@@ -114,12 +126,11 @@ export class ChunkedElementwise implements ElementwiseProgram {
       this.#scalarNames.forEach((name, i) => this.#scalars.view(name).fill(values[i] ?? 0));
       const length = [...flat.values()][0]?.length ?? 0;
       const pieces = Math.ceil(length / CHUNK_ELEMENTS);
-      const bindings = this.#prepared.of([...own.values()], pieces);
+      const prepared = this.#prepared.of([...own.values()], pieces);
       await inLanes(pieces, this.#context.lanes, async (index, lane) => {
         const from = index * CHUNK_ELEMENTS;
         const to = Math.min(from + CHUNK_ELEMENTS, length);
-        const binding = (bindings[index] ??= this.#bind(flat, from, to, lane));
-        await binding.run();
+        await bindingOf(prepared, index, () => this.#bind(flat, from, to, lane)).run();
         for (const output of this.#outputs) flat.get(output)?.set(this.#result(lane, output, to - from), from);
       });
     });
@@ -139,6 +150,7 @@ export class ChunkedElementwise implements ElementwiseProgram {
   }
 
   dispose(): void {
+    this.#context.forget(this);
     this.#prepared.clear();
     this.#session.dispose();
   }
@@ -170,11 +182,10 @@ export class ChunkedReduce implements ReduceProgram {
       const own = new Map(this.#groups.map((name) => [name, this.#context.own(groups[name] as BufferGroup)]));
       const pieces = piecesOf(specs);
       const partials = new Float64Array(pieces.length);
-      const bindings = this.#prepared.of([...own.values()], pieces.length);
+      const prepared = this.#prepared.of([...own.values()], pieces.length);
       await inLanes(pieces.length, this.#context.lanes, async (index, lane) => {
         const value = (this.#scratch[lane] as AlignedArena).view("value");
-        const binding = (bindings[index] ??= this.#bind(own, pieces[index] as Piece, value));
-        await binding.run();
+        await bindingOf(prepared, index, () => this.#bind(own, pieces[index] as Piece, value)).run();
         partials[index] = value[0] ?? Number.NaN;
       });
       return partials.reduce((sum, partial) => sum + partial, 0);
@@ -190,6 +201,7 @@ export class ChunkedReduce implements ReduceProgram {
   }
 
   dispose(): void {
+    this.#context.forget(this);
     this.#prepared.clear();
     this.#session.dispose();
   }

@@ -1,5 +1,5 @@
 import { MarinError } from "@marin/iris";
-import { isOp, type Graph, type OpName } from "./graph.js";
+import { isOp, type Graph, type OpName, type Value } from "./graph.js";
 import { lower, type LoweredModel } from "./lowering/lower.js";
 import { optimize } from "./passes/optimize.js";
 import { trace } from "./trace.js";
@@ -51,7 +51,23 @@ export function compileReduceToOnnx(name: string, fn: TensorFunction, groups: re
     throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${name}" must return exactly { value }, a scalar`, { data: { program: name } });
   }
   requireElementwise(graph, new Set<OpName>(["sum", "reshape"]));
+  requireOnlySummed(graph, value);
   return lower(graph, CHUNK_ELEMENTS);
+}
+
+/** Partial sums of pieces are added up, so `value` must be a sum as it is: its root, say, would be a sum of roots. */
+function requireOnlySummed(graph: Graph, value: Value): void {
+  const sums = new Set<Value>();
+  for (const node of graph.nodes) {
+    const ofSum = node.inputs.some((input) => sums.has(input));
+    if (ofSum && node.op !== "reshape") {
+      throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${graph.name}" applies ${node.op} to its sum; return the sum, and apply it to the number that the reduction gives`, {
+        data: { program: graph.name, op: node.op },
+      });
+    }
+    if (ofSum || node.op === "sum") for (const output of node.outputs) sums.add(output);
+  }
+  if (!sums.has(value)) throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${graph.name}" returns a value that is no sum over its groups`, { data: { program: graph.name } });
 }
 
 function chunkSpecs(groups: readonly string[], scalars: readonly string[]): Specs {

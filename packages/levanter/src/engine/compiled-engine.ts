@@ -13,6 +13,10 @@ import { loadRuntime } from "./runtime/load-runtime.js";
 import type { Binding, BoundTensors, Runtime, RuntimeSession } from "./runtime/runtime.js";
 import type { BufferGroup, ElementwiseProgram, Engine, EngineBuffer, Program, ReduceProgram, Specs, TensorFunction } from "./types.js";
 
+interface Disposable {
+  dispose(): void;
+}
+
 /** How the compiled engine computes. */
 export interface OnnxEngineOptions {
   /** Threads within one operator, and pieces of element-wise programs computed at a time. Default: all that the process may use. */
@@ -33,7 +37,8 @@ export class OnnxEngine implements Engine {
   readonly #threads: number;
   readonly #queue = new RunQueue();
   readonly #groups = new Set<ArenaGroup>();
-  readonly #programs = new Set<{ dispose(): void }>();
+  /** Those not disposed yet. */
+  readonly #programs = new Set<Disposable>();
   readonly #chunks: ChunkContext;
 
   private constructor(runtime: Runtime, threads: number) {
@@ -42,7 +47,7 @@ export class OnnxEngine implements Engine {
     this.description = `onnx: ONNX Runtime ${runtime.version} (${runtime.kind}), ${threads} ${threads === 1 ? "thread" : "threads"}, ${cpus()[0]?.model.trim() ?? "unknown CPU"}`;
     // Not the number of threads: results do not depend on it.
     this.fingerprint = `onnx ${runtime.version} ${runtime.kind}; ${cpuFeatures()}`;
-    this.#chunks = { queue: this.#queue, lanes: threads, addressOf: runtime.addressOf, own: (group) => this.#ownGroup(group) };
+    this.#chunks = { queue: this.#queue, lanes: threads, addressOf: runtime.addressOf, own: (group) => this.#ownGroup(group), forget: (program) => this.#forget(program) };
   }
 
   /**
@@ -66,7 +71,7 @@ export class OnnxEngine implements Engine {
   async compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
     const model = compileToOnnx(name, fn, inputs);
     const session = await this.#runtime.createSession(model.bytes, { threads: this.#threads });
-    return this.#track(new OnnxProgram(name, inputs, model, session, this.#queue, (buffer) => this.#ownBuffer(buffer)));
+    return this.#track(new OnnxProgram(name, inputs, model, session, this.#queue, (buffer) => this.#ownBuffer(buffer), (program) => this.#forget(program)));
   }
 
   async compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
@@ -88,9 +93,13 @@ export class OnnxEngine implements Engine {
     for (const group of this.#groups) group.release();
   }
 
-  #track<T extends { dispose(): void }>(program: T): T {
+  #track<T extends Disposable>(program: T): T {
     this.#programs.add(program);
     return program;
+  }
+
+  #forget(program: Disposable): void {
+    this.#programs.delete(program);
   }
 
   #ownBuffer(buffer: EngineBuffer): ArenaBuffer {
@@ -121,17 +130,21 @@ class OnnxProgram implements Program {
   readonly #session: RuntimeSession;
   readonly #queue: RunQueue;
   readonly #own: (buffer: EngineBuffer) => ArenaBuffer;
+  readonly #forget: (program: Disposable) => void;
   /** Inputs that the graph reads: those that do not matter for the outputs may be gone from it. */
   readonly #read: ReadonlySet<string>;
   readonly #calls = new Map<string, PreparedCall>();
 
-  constructor(name: string, inputs: Specs, model: LoweredModel, session: RuntimeSession, queue: RunQueue, own: (buffer: EngineBuffer) => ArenaBuffer) {
+  constructor(
+    name: string, inputs: Specs, model: LoweredModel, session: RuntimeSession, queue: RunQueue, own: (buffer: EngineBuffer) => ArenaBuffer, forget: (program: Disposable) => void,
+  ) {
     this.name = name;
     this.inputs = inputs;
     this.outputs = model.outputs;
     this.#session = session;
     this.#queue = queue;
     this.#own = own;
+    this.#forget = forget;
     this.#read = new Set(Object.keys(model.inputs));
   }
 
@@ -165,6 +178,7 @@ class OnnxProgram implements Program {
   }
 
   dispose(): void {
+    this.#forget(this);
     for (const key of [...this.#calls.keys()]) this.#drop(key);
     this.#session.dispose();
   }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError, isMarinError } from "@marin/iris";
-import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireEqualGroups, requireScalar } from "./buffer-checks.js";
+import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import { cpuFeatures } from "./cpu-features.js";
 import { startBackend } from "./tfjs-backends.js";
 import type { EagerName } from "./tfjs-backends.js";
@@ -62,6 +62,7 @@ export class EagerEngine implements Engine {
     const what = `element-wise program "${name}"`;
     const run = async (given: Readonly<Record<string, BufferGroup>>, values: Readonly<Record<string, number>>): Promise<void> => {
       const specs = requireEqualGroups(what, groups, given);
+      requireDistinctGroups(what, groups, given);
       const numbers = scalars.map((scalar) => [scalar, requireScalar(what, scalar, values)] as const);
       for (const [tensor, spec] of Object.entries(specs)) {
         const made = this.on(() =>

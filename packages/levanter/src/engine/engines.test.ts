@@ -1,3 +1,6 @@
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import * as tf from "@tensorflow/tfjs-core";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -103,6 +106,25 @@ describe.each(engines)("engine %s", (_title, create) => {
     program.dispose();
   });
 
+  test("programs handed in before a write see the contents from before it", async () => {
+    const program = await engine.compile("negate", ({ x }) => ({ y: tf.neg(x as tf.Tensor) }), { x: float(2) });
+    const [input, output] = [engine.allocate({ x: float(2) }), engine.allocate({ y: float(2) })];
+    const [x, y] = [input.buffers["x"]!, output.buffers["y"]!];
+    x.write(Float32Array.of(1, 2));
+    const running = program.run({ x }, { y });
+    const next = Float32Array.of(3, 4);
+    x.write(next);
+    next.fill(9);
+    await running;
+    expect(await y.read()).toEqual(Float32Array.of(-1, -2));
+    expect(await x.read()).toEqual(Float32Array.of(3, 4));
+    await program.run({ x }, { y });
+    expect(await y.read()).toEqual(Float32Array.of(-3, -4));
+    program.dispose();
+    input.release();
+    output.release();
+  });
+
   test("updates groups element by element, in place, reading each element before it is replaced", async () => {
     // The new p needs the old m, the new m the old p: results must not see each other.
     const swap: TensorFunction = ({ p, m, rate }) => ({ p: tf.add(m as tf.Tensor, tf.mul(p as tf.Tensor, rate as tf.Tensor)), m: tf.neg(p as tf.Tensor) });
@@ -127,6 +149,7 @@ describe.each(engines)("engine %s", (_title, create) => {
     await expect(program.run({ p, m: other }, { rate: 1 })).rejects.toMatchObject({ code: "LEVANTER_SHAPE", message: expect.stringMatching(/groups "p" and "m" differ: "b" is \[7\] in one and \[8\]/) as string });
     await expect(program.run({ p }, { rate: 1 })).rejects.toMatchObject({ code: "LEVANTER_SHAPE", message: expect.stringContaining('group "m" is missing') as string });
     await expect(program.run({ p, m }, {})).rejects.toMatchObject({ code: "LEVANTER_SHAPE", message: expect.stringContaining('scalar "rate"') as string });
+    await expect(program.run({ p, m: p }, { rate: 1 })).rejects.toMatchObject({ code: "LEVANTER_ALIASED", message: expect.stringContaining('"p" and "m" are the same group') as string });
     const whole = engine.allocate({ t: { shape: [3], dtype: "int32" } });
     await expect(program.run({ p: whole, m: whole }, { rate: 1 })).rejects.toMatchObject({ code: "LEVANTER_SHAPE", message: expect.stringContaining('"t" of int32') as string });
     program.dispose();
@@ -187,4 +210,51 @@ test("a mixing operation is no element-wise program", async () => {
 
 test("a number of threads below one is refused", async () => {
   await expect(OnnxEngine.create({ threads: 0 })).rejects.toMatchObject({ code: "LEVANTER_CONFIG" });
+});
+
+test("a reduction returns its sum and nothing made of it", async () => {
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const refused: readonly [string, TensorFunction][] = [
+    ["applies sqrt to its sum", ({ x }) => ({ value: tf.sqrt(tf.sum(tf.square(x as tf.Tensor))) })],
+    ["applies add to its sum", ({ x }) => ({ value: tf.add(tf.sum(x as tf.Tensor), 1) })],
+    ["is no sum", () => ({ value: tf.scalar(2) })],
+  ];
+  for (const [message, fn] of refused) {
+    await expect(engine.compileReduce("norm", fn, ["x"])).rejects.toMatchObject({ code: "LEVANTER_NOT_ELEMENTWISE", message: expect.stringContaining(message) as string });
+  }
+  await engine.dispose();
+});
+
+test("a group released while a program runs over it ends the run, and leaves nothing native behind", async () => {
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const update = await engine.compileElementwise("root", ({ p }) => ({ p: tf.sqrt(tf.exp(p as tf.Tensor)) }), ["p"], []);
+  const sum = await engine.compileReduce("sum", ({ p }) => ({ value: tf.sum(tf.exp(p as tf.Tensor)) }), ["p"]);
+  const before = liveHandles();
+  for (const run of [(p: BufferGroup) => update.run({ p }, {}), (p: BufferGroup) => sum.run({ p })]) {
+    const group = engine.allocate({ t: float(60 * 65_536) });
+    const running = run(group);
+    await setImmediate();
+    group.release();
+    await expect(running).rejects.toMatchObject({ code: "LEVANTER_RELEASED" });
+    expect(liveHandles()).toEqual(before);
+  }
+  await engine.dispose();
+});
+
+test("an engine does not keep the memory of programs that were disposed", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const heldBytes = async (): Promise<number> => {
+    for (let round = 0; round < 3; round++) {
+      await setImmediate();
+      collect();
+    }
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = await heldBytes();
+  // Each holds 256 KiB of scratch memory.
+  for (let i = 0; i < 40; i++) (await engine.compileElementwise("double", ({ p }) => ({ p: tf.add(p as tf.Tensor, p as tf.Tensor) }), ["p"], [])).dispose();
+  expect((await heldBytes()) - before).toBeLessThan(2 << 20);
+  await engine.dispose();
 });

@@ -26,7 +26,10 @@ export interface EngineBuffer {
   readonly spec: TensorSpec;
   /** Copies the contents to a fresh host array. */
   read(): Promise<TensorData>;
-  /** Replaces the contents. Throws `LEVANTER_SHAPE` when the length or array type does not fit the spec. */
+  /**
+   * Replaces the contents; programs handed in before still see the old ones. `data` is copied. Throws `LEVANTER_SHAPE` when the length or array
+   * type does not fit the spec.
+   */
   write(data: TensorData): void;
 }
 
@@ -60,7 +63,8 @@ export interface Program {
 export interface ElementwiseProgram {
   /**
    * Applies the function to every element. `groups` holds one group per group name given at compile time, all with equal specs; `scalars`
-   * one number per scalar name. Each output replaces the contents of the group of the same name.
+   * one number per scalar name. Each output replaces the contents of the group of the same name. Throws `LEVANTER_ALIASED` when one group is given
+   * under two names.
    */
   run(groups: Readonly<Record<string, BufferGroup>>, scalars: Readonly<Record<string, number>>): Promise<void>;
   dispose(): void;
@@ -91,7 +95,8 @@ export interface Engine {
   compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram>;
   /**
    * Compiles a sum over all elements. `fn` receives one 1-D float32 tensor per group name and returns `{ value }`, a scalar; it is applied to
-   * pieces of the groups and must be additive over pieces.
+   * pieces of the groups and must be additive over pieces: a sum of something element-wise. The compiled engine throws `LEVANTER_NOT_ELEMENTWISE`
+   * for anything else.
    */
   compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram>;
   /** Releases sessions and memory. */
