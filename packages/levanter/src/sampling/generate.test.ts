@@ -64,6 +64,16 @@ describe("generate", () => {
     expect(seen).toEqual(all.slice(0, all.indexOf(stopToken ?? -1)));
   });
 
+  it("refuses options out of range, and logits that are no numbers", async () => {
+    await expect(run({ temperature: -1 })).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: "temperature is -1; it must be a number from 0" });
+    await expect(run({ topK: 1.5 })).rejects.toMatchObject({ code: "LEVANTER_CONFIG" });
+    await expect(run({ maxTokens: -2 })).rejects.toMatchObject({ code: "LEVANTER_CONFIG" });
+    const damaged = engine.allocate(model.parameters);
+    damaged.buffers["ln_f.bias"]?.write(new Float32Array(8).fill(Number.NaN));
+    for (const temperature of [0, 1]) await expect(run({ parameters: damaged.buffers, temperature })).rejects.toMatchObject({ code: "LEVANTER_NOT_FINITE" });
+    damaged.release();
+  });
+
   it("refuses prompts that are empty or outside the vocabulary, and stops on the signal", async () => {
     await expect(run({ prompt: [] })).rejects.toMatchObject({ code: "LEVANTER_CONFIG" });
     await expect(run({ prompt: [V] })).rejects.toThrow(/holds 20, which is no token of a vocabulary of 20/);

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
 import type { NamedBuffers } from "../checkpoint/checkpoints.js";
-import type { Engine, TensorFunction } from "../engine/types.js";
+import type { BufferGroup, Engine, TensorFunction } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";
 import type { RandomKey } from "../rng/random-key.js";
 import { sampleToken, type SamplingOptions } from "./sample-token.js";
@@ -28,12 +28,16 @@ export interface GenerateOptions extends Partial<SamplingOptions> {
 
 /**
  * Continues a prompt token by token (temperature 1 and no topK by default), computing the whole window anew for each. Once the text is longer than the
- * model's longest sequence, only its end is seen. Throws `LEVANTER_CONFIG` for an empty prompt or tokens outside the vocabulary.
+ * model's longest sequence, only its end is seen. Throws `LEVANTER_CONFIG` for an empty prompt, tokens outside the vocabulary or an option out of range,
+ * `LEVANTER_NOT_FINITE` when the model computes no probabilities.
  *
  * @returns the drawn tokens, without the prompt
  */
 export async function generate(options: GenerateOptions): Promise<number[]> {
   const { engine, model, parameters, maxTokens, key, temperature = 1, topK = 0 } = options;
+  requireRange("temperature", temperature, Number.isFinite(temperature) && temperature >= 0, "a number from 0");
+  requireRange("topK", topK, Number.isInteger(topK) && topK >= 0, "a whole number from 0 (all tokens)");
+  requireRange("maxTokens", maxTokens, Number.isSafeInteger(maxTokens) && maxTokens >= 0, "a whole number from 0");
   const text = Array.from(options.prompt);
   const bad = text.find((token) => !Number.isInteger(token) || token < 0 || token >= model.vocabSize);
   if (text.length === 0 || bad !== undefined) {
@@ -46,15 +50,16 @@ export async function generate(options: GenerateOptions): Promise<number[]> {
     tokens: { shape: [1, length], dtype: "int32" },
     position: { shape: [1], dtype: "int32" },
   });
-  const io = engine.allocate({
-    tokens: { shape: [1, length], dtype: "int32" },
-    position: { shape: [1], dtype: "int32" },
-    logits: { shape: [1, model.vocabSize], dtype: "float32" },
-  });
-  const { tokens, position, logits } = io.buffers;
-  if (tokens === undefined || position === undefined || logits === undefined) throw new TypeError("the sampler was not set up");
   const drawn: number[] = [];
+  let io: BufferGroup | undefined;
   try {
+    io = engine.allocate({
+      tokens: { shape: [1, length], dtype: "int32" },
+      position: { shape: [1], dtype: "int32" },
+      logits: { shape: [1, model.vocabSize], dtype: "float32" },
+    });
+    const { tokens, position, logits } = io.buffers;
+    if (tokens === undefined || position === undefined || logits === undefined) throw new TypeError("the sampler was not set up");
     while (drawn.length < maxTokens) {
       if (options.signal?.aborted === true) throw new MarinError("LEVANTER_INTERRUPTED", `sampling stopped after ${String(drawn.length)} tokens`);
       const window = text.slice(-length);
@@ -71,9 +76,13 @@ export async function generate(options: GenerateOptions): Promise<number[]> {
     }
   } finally {
     program.dispose();
-    io.release();
+    io?.release();
   }
   return drawn;
+}
+
+function requireRange(option: string, value: number, holds: boolean, range: string): void {
+  if (!holds) throw new MarinError("LEVANTER_CONFIG", `${option} is ${String(value)}; it must be ${range}`, { data: { option, value } });
 }
 
 /** The model's logits at one position of a row of `length` tokens; causal attention makes what lies behind it irrelevant. */

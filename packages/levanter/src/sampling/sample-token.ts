@@ -1,3 +1,4 @@
+import { MarinError } from "@marin/iris";
 import { integerBelow } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
 
@@ -9,9 +10,17 @@ export interface SamplingOptions {
   readonly topK: number;
 }
 
-/** Draws a token from logits, a pure function of the key. Of equally likely tokens temperature 0 takes the lowest. */
+/**
+ * Draws a token from logits, a pure function of the key. Of equally likely tokens temperature 0 takes the lowest. Throws `LEVANTER_NOT_FINITE` when
+ * the logits hold NaN or +Infinity, or nothing above -Infinity.
+ */
 export function sampleToken(logits: Float32Array, { temperature, topK }: SamplingOptions, key: RandomKey): number {
   const best = logits.reduce((max, value) => Math.max(max, value), -Infinity);
+  if (!Number.isFinite(best)) {
+    throw new MarinError("LEVANTER_NOT_FINITE", `the model's largest logit is ${String(best)}: its parameters are damaged or its training diverged; use an earlier checkpoint`, {
+      data: { largest: best },
+    });
+  }
   if (temperature === 0) return logits.indexOf(best);
   const threshold = topK > 0 && topK < logits.length ? kthLargest(logits, topK) : -Infinity;
   const weights = Float64Array.from(logits, (value) => (value < threshold ? 0 : Math.exp((value - best) / temperature)));
