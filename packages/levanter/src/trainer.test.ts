@@ -258,7 +258,9 @@ describe("a run that cannot go on", () => {
   it("because options, model and tokens do not fit says what to change", async () => {
     expect(() => new Trainer({ stepz: 3 } as TrainerConfigInput)).toThrow(/stepz/);
     expect(() => new Trainer({ batchSize: 8, microbatchSize: 3 })).toThrow(/microbatchSize: must divide batchSize/);
-    await expect(train(directory(), { sequenceLength: 65 })).rejects.toThrow(/sequenceLength 65 is above the model's longest, 64/);
+    const empty = await storeOf(join(root, "empty"), [[]], V);
+    await expect(train(directory(), {}, { validation: empty })).rejects.toMatchObject({ code: "LEVANTER_TOKENS_EMPTY" });
+    await expect(train(directory(), { sequenceLength: 65 })).rejects.toThrow(/sequenceLength is 65; the model takes 1 to 64 tokens a row/);
     const large = await storeOf(join(root, "large"), [[1]], V + 1);
     await expect(train(directory(), {}, { tokens: large })).rejects.toThrow(/vocabulary of 61 tokens, the model one of 60/);
   });

@@ -1,11 +1,13 @@
 import { join } from "node:path";
-import { getIrisCtx, lockDirectory, MarinError, type IrisContext, type Logger } from "@marin/iris";
+import { getIrisCtx, lockDirectory, type IrisContext, type Logger } from "@marin/iris";
 import { modelIdentity, type RunIdentity } from "./checkpoint/metadata.js";
+import { requireLength, requireText, requireVocabulary } from "./data/fit.js";
 import type { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
 import { selectEngine } from "./engine/select.js";
 import type { EvaluationResult } from "./eval/loss-evaluator.js";
 import type { LanguageModel } from "./models/language-model.js";
+import { parseConfig } from "./parse-config.js";
 import { trainerConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
 import { TrainingRun } from "./training-run.js";
 
@@ -21,7 +23,7 @@ export interface StepInfo {
   readonly learningRate: number;
   /** Global norm of the step's gradient before clipping. */
   readonly gradientNorm: number;
-  /** Tokens trained on so far, over all restarts. */
+  /** Tokens computed on so far, over all restarts; the padding of short last windows counts. */
   readonly tokens: number;
   /** Speed over the last steps, validation and checkpoints not counted. */
   readonly tokensPerSecond: number;
@@ -89,12 +91,7 @@ export class Trainer {
 
   /** Throws `LEVANTER_CONFIG` naming the field when an option is unknown or out of range. */
   constructor(config: TrainerConfigInput = {}, options: TrainerOptions = {}) {
-    const parsed = trainerConfigSchema.safeParse(config);
-    if (!parsed.success) {
-      const problems = parsed.error.issues.map((issue) => `${issue.path.map(String).join(".") || "configuration"}: ${issue.message}`);
-      throw new MarinError("LEVANTER_CONFIG", `the trainer's configuration is not valid. ${problems.join("; ")}`, { data: { problems }, cause: parsed.error });
-    }
-    this.config = parsed.data;
+    this.config = parseConfig("the trainer's configuration", trainerConfigSchema, config);
     this.#options = options;
   }
 
@@ -110,13 +107,18 @@ export class Trainer {
    *
    * @throws MarinError LEVANTER_INTERRUPTED after the signal, the last step saved; LEVANTER_NOT_FINITE when loss or gradient is, nothing of that
    * step saved; LEVANTER_CHECKPOINT_CORRUPT, LEVANTER_CHECKPOINT_VERSION, LEVANTER_CHECKPOINT_MISMATCH when the newest checkpoint cannot be gone on
-   * from; LEVANTER_CONFIG when model, tokens and options do not fit together; RIGGING_LOCKED when another process trains in `directory`; file errors
+   * from; LEVANTER_CONFIG when model, tokens and options do not fit together; LEVANTER_TOKENS_EMPTY when there is nothing to train or to validate on;
+   * RIGGING_LOCKED when another process trains in `directory`; file errors
    * (RIGGING_DISK_FULL, ...), the checkpoints before intact
    */
   async train(options: TrainOptions): Promise<TrainResult> {
     const { model, tokens, directory } = options;
-    requireFit(this.config, model, tokens);
-    if (options.validation !== undefined) requireFit(this.config, model, options.validation);
+    requireLength(model, this.config.sequenceLength);
+    requireVocabulary(model, tokens);
+    if (options.validation !== undefined) {
+      requireVocabulary(model, options.validation);
+      requireText(options.validation);
+    }
     const context = getIrisCtx();
     const lock = await lockDirectory(directory);
     try {
@@ -158,16 +160,6 @@ function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined
     threads: threads === 0 ? undefined : threads,
     onNotice: log === undefined ? undefined : (line) => { log.warn(line); },
   });
-}
-
-function requireFit(config: TrainerConfig, model: LanguageModel, store: TokenStore): void {
-  const problem =
-    config.sequenceLength > model.maxSequenceLength
-      ? `sequenceLength ${String(config.sequenceLength)} is above the model's longest, ${String(model.maxSequenceLength)}`
-      : store.vocabSize > model.vocabSize
-        ? `${store.directory} has a vocabulary of ${String(store.vocabSize)} tokens, the model one of ${String(model.vocabSize)}`
-        : undefined;
-  if (problem !== undefined) throw new MarinError("LEVANTER_CONFIG", `${problem}; change one to fit the other`);
 }
 
 /** Options that may change between the starts of one run: its numbers do not depend on them. */

@@ -75,6 +75,13 @@ describe("evaluateLoss", () => {
     expect(done).toEqual([100, 200]);
   });
 
+  it("refuses rows longer than the model's, and tokens that it does not know", async () => {
+    const run = { engine, model, parameters: parameters.buffers, store };
+    await expect(evaluateLoss({ ...run, sequenceLength: 65 })).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: "sequenceLength is 65; the model takes 1 to 64 tokens a row" });
+    const foreign = await storeOf(join(root, "foreign"), [[V]], V + 1);
+    await expect(evaluateLoss({ ...run, store: foreign })).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringContaining("a vocabulary of 41 tokens, the model one of 40") as string });
+  });
+
   it("refuses a store without text", async () => {
     const empty = await storeOf(join(root, "empty"), [[]], V);
     await expect(evaluateLoss({ engine, model, parameters: parameters.buffers, store: empty })).rejects.toMatchObject({ code: "LEVANTER_TOKENS_EMPTY" });

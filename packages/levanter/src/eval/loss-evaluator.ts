@@ -1,6 +1,7 @@
 import { MarinError } from "@marin/iris";
 import type { NamedBuffers } from "../checkpoint/checkpoints.js";
 import { closingToken, emptyBatch, fillRow } from "../data/batch.js";
+import { requireLength, requireText, requireVocabulary } from "../data/fit.js";
 import type { TokenStore } from "../data/token-store.js";
 import type { BufferGroup, Engine, Program, Specs } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";
@@ -33,32 +34,42 @@ export interface EvaluateOptions {
  * end-of-text token, as the first token of every later document is. Windows past the end are padding of weight 0.
  */
 export class LossEvaluator {
+  readonly #model: LanguageModel;
   readonly #program: Program;
   readonly #io: BufferGroup;
   readonly #rows: number;
   readonly #sequenceLength: number;
 
-  private constructor(program: Program, io: BufferGroup, rows: number, sequenceLength: number) {
+  private constructor(model: LanguageModel, program: Program, io: BufferGroup, rows: number, sequenceLength: number) {
+    this.#model = model;
     this.#program = program;
     this.#io = io;
     this.#rows = rows;
     this.#sequenceLength = sequenceLength;
   }
 
-  /** Compiles the loss for `batchSize` windows of `sequenceLength` tokens at a time. */
+  /** Compiles the loss for `batchSize` windows of `sequenceLength` tokens at a time. Throws `LEVANTER_CONFIG` when the model takes no rows so long. */
   static async create(engine: Engine, model: LanguageModel, batchSize: number, sequenceLength: number): Promise<LossEvaluator> {
+    requireLength(model, sequenceLength);
     const shape = [batchSize, sequenceLength];
     const inputs: Specs = { tokens: { shape, dtype: "int32" }, targets: { shape, dtype: "int32" }, weights: { shape, dtype: "float32" } };
     const program = await engine.compile("loss", model.loss, { ...model.parameters, ...inputs });
-    const io = engine.allocate({ ...inputs, lossSum: { shape: [], dtype: "float32" } });
-    return new LossEvaluator(program, io, batchSize, sequenceLength);
+    try {
+      const io = engine.allocate({ ...inputs, lossSum: { shape: [], dtype: "float32" } });
+      return new LossEvaluator(model, program, io, batchSize, sequenceLength);
+    } catch (error) {
+      program.dispose();
+      throw error;
+    }
   }
 
-  /** Scores every token of the store. Throws `LEVANTER_TOKENS_EMPTY` when there is none, `LEVANTER_INTERRUPTED` when the signal is aborted. */
+  /**
+   * Scores every token of the store. Throws `LEVANTER_CONFIG` when the store's tokens are not the model's, `LEVANTER_TOKENS_EMPTY` when there is no
+   * text, `LEVANTER_INTERRUPTED` when the signal is aborted.
+   */
   async evaluate(parameters: NamedBuffers, store: TokenStore, options: EvaluateOptions = {}): Promise<EvaluationResult> {
-    if (store.tokenCount === 0 || store.byteCount === 0) {
-      throw new MarinError("LEVANTER_TOKENS_EMPTY", `${store.directory} holds no text to evaluate on`, { data: { directory: store.directory } });
-    }
+    requireVocabulary(this.#model, store);
+    requireText(store);
     const { tokens, targets, weights, lossSum } = this.#io.buffers;
     if (tokens === undefined || targets === undefined || weights === undefined || lossSum === undefined) throw new TypeError("the evaluator was not set up");
     const initialToken = closingToken(store);

@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
 import { z } from "zod";
+import { parseConfig } from "../parse-config.js";
 import { causalAttention } from "../engine/ops/attention.js";
 import { linearCrossEntropy } from "../engine/ops/cross-entropy.js";
 import { embedding } from "../engine/ops/embedding.js";
@@ -33,10 +34,10 @@ type Parameters = (name: string) => tf.Tensor;
  * A GPT-2-shaped language model with Hugging Face's parameter names; products' weights are [in, out] as in its `Conv1D`.
  * Shapes: B batch, T time, N = B·T, D model, H heads, K = D/H head size, V vocabulary.
  *
- * @throws a zod error when the configuration is not valid
+ * @throws MarinError `LEVANTER_CONFIG` naming the fields that are unknown or out of range
  */
 export function gpt2(config: Gpt2Config): LanguageModel {
-  const resolved = gpt2ConfigSchema.parse(config);
+  const resolved = parseConfig("the model's configuration", gpt2ConfigSchema, config);
   const parameters = parameterSpecs(resolved);
   return {
     type: "gpt2",
