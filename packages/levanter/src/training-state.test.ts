@@ -1,8 +1,11 @@
+import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bigram } from "../test/bigram.js";
 import { emptyBatch, type Batch } from "./data/batch.js";
 import { OnnxEngine } from "./engine/compiled-engine.js";
+import { liveHandles } from "./engine/runtime/ort-handles.js";
 import type { Engine } from "./engine/types.js";
+import type { LanguageModel } from "./models/language-model.js";
 import { integerBelow } from "./rng/distributions.js";
 import { RandomKey } from "./rng/random-key.js";
 import { TrainingState } from "./training-state.js";
@@ -123,3 +126,17 @@ function referenceLoss(parameters: Readonly<Record<string, Float32Array | Float6
   }
   return sum / UNEVEN.weightSum;
 }
+
+it("gives back what it made when there is not enough memory", async () => {
+  const before = liveHandles();
+  const vast: LanguageModel = {
+    ...model,
+    parameters: { ...model.parameters, vast: { shape: [2 ** 45], dtype: "float32" } },
+    loss: (inputs) => {
+      const first = tf.sum(tf.slice(inputs["vast"] as tf.Tensor, [0], [1]));
+      return { lossSum: tf.add(model.loss(inputs)["lossSum"] as tf.Tensor, first) };
+    },
+  };
+  await expect(TrainingState.create(engine, vast, { batchSize: B, microbatchSize: B, sequenceLength: T })).rejects.toMatchObject({ code: "LEVANTER_MEMORY" });
+  expect(liveHandles()).toEqual(before);
+});

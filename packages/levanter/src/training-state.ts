@@ -62,31 +62,51 @@ export class TrainingState implements CheckpointState {
 
   /** Compiles the programs and allocates the state, all zeros. */
   static async create(engine: Engine, model: LanguageModel, shape: TrainingShape): Promise<TrainingState> {
+    // What was made before a failure goes back to the engine, which may live on.
+    const made: (() => void)[] = [];
+    try {
+      return await TrainingState.#create(engine, model, shape, made);
+    } catch (error) {
+      for (const release of made) release();
+      throw error;
+    }
+  }
+
+  static async #create(engine: Engine, model: LanguageModel, shape: TrainingShape, made: (() => void)[]): Promise<TrainingState> {
+    const held = async <T extends { dispose(): void }>(program: Promise<T>): Promise<T> => {
+      const compiled = await program;
+      made.push(() => { compiled.dispose(); });
+      return compiled;
+    };
+    const allocate = (specs: Specs): BufferGroup => {
+      const group = engine.allocate(specs);
+      made.push(() => { group.release(); });
+      return group;
+    };
     const rows = { shape: [shape.microbatchSize, shape.sequenceLength] };
     const inputs: Specs = { tokens: { ...rows, dtype: "int32" }, targets: { ...rows, dtype: "int32" }, weights: { ...rows, dtype: "float32" } };
     const accumulate = shape.batchSize > shape.microbatchSize;
     const programs: Programs = {
-      gradients: await engine.compile("gradients", lossAndGradients(model), { ...model.parameters, ...inputs }),
-      accumulate: accumulate ? await engine.compileElementwise("accumulate", addGradients, ["total", "gradients"], []) : undefined,
-      norm: await engine.compileReduce("gradient-norm", sumOfSquares, ["gradients"]),
-      update: await engine.compileElementwise("adamw", adamW, ADAMW_GROUPS, ADAMW_SCALARS),
+      gradients: await held(engine.compile("gradients", lossAndGradients(model), { ...model.parameters, ...inputs })),
+      accumulate: accumulate ? await held(engine.compileElementwise("accumulate", addGradients, ["total", "gradients"], [])) : undefined,
+      norm: await held(engine.compileReduce("gradient-norm", sumOfSquares, ["gradients"])),
+      update: await held(engine.compileElementwise("adamw", adamW, ADAMW_GROUPS, ADAMW_SCALARS)),
     };
     const partitions = [true, false].flatMap((decayed) => {
       const specs = Object.fromEntries(Object.entries(model.parameters).filter(([name]) => model.isDecayed(name) === decayed));
       if (Object.keys(specs).length === 0) return [];
-      const allocate = (): BufferGroup => engine.allocate(specs);
       return [
         {
           decayed,
-          parameters: allocate(),
-          gradients: allocate(),
-          total: accumulate ? allocate() : undefined,
-          firstMoments: allocate(),
-          secondMoments: allocate(),
+          parameters: allocate(specs),
+          gradients: allocate(specs),
+          total: accumulate ? allocate(specs) : undefined,
+          firstMoments: allocate(specs),
+          secondMoments: allocate(specs),
         },
       ];
     });
-    const io = engine.allocate({ ...inputs, lossSum: { shape: [], dtype: "float32" } });
+    const io = allocate({ ...inputs, lossSum: { shape: [], dtype: "float32" } });
     return new TrainingState(model, shape, partitions, io, programs);
   }
 
