@@ -44,7 +44,9 @@ export class TokenStoreWriter {
     if (!Number.isInteger(options.vocabSize) || options.vocabSize < 1 || options.vocabSize > 2 ** 32) {
       throw new MarinError("LEVANTER_CONFIG", `vocabSize must be an integer from 1 to 2^32, got ${String(options.vocabSize)}`);
     }
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true }).catch((error: unknown) => {
+      throw fileError(error, { action: "create the directory", path: directory });
+    });
     const ledger = join(directory, LEDGER_FILE);
     if ((await stat(ledger).catch(() => undefined)) !== undefined) {
       throw new MarinError("LEVANTER_TOKENS_EXIST", `${directory} already holds a finished token store; delete it to write it again`, {
@@ -142,7 +144,9 @@ class HashedFile {
 
   async finish(): Promise<{ bytes: number; sha256: string }> {
     await this.#flush();
-    await this.#file.sync();
+    await this.#file.sync().catch((error: unknown) => {
+      throw fileError(error, { action: "write", path: this.#path, bytes: this.#bytes });
+    });
     await this.close();
     return { bytes: this.#bytes, sha256: this.#hash.digest("hex") };
   }

@@ -87,6 +87,15 @@ describe("TokenStore", () => {
     await writer.abort();
   });
 
+  it("says which part of the path is no directory", async () => {
+    const path = directory();
+    await writeFile(path, "");
+    await expect(TokenStoreWriter.create(join(path, "tokens"), { vocabSize: 2 })).rejects.toMatchObject({
+      code: "RIGGING_NOT_FOUND",
+      message: expect.stringContaining(`create the directory ${join(path, "tokens")}`) as string,
+    });
+  });
+
   it("does not overwrite a finished store, and starts an unfinished one anew", async () => {
     const path = directory();
     const unfinished = await TokenStoreWriter.create(path, { vocabSize: 10 });
