@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { MarinError } from "@marin/iris";
 import { z } from "zod";
+import { elementCount } from "../engine/shape.js";
 import type { Specs } from "../engine/types.js";
 
 // The safetensors layout: uint64 header length, JSON header, then the tensors' bytes, all little-endian, in the header's order, without gaps.
@@ -156,8 +157,4 @@ function compareHeader(entries: unknown, specs: Specs, dataBytes: number): { exp
     at = end;
   }
   return at === dataBytes ? undefined : { expected: `${String(at)} bytes of tensors`, found: String(dataBytes) };
-}
-
-function elementCount(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1);
 }

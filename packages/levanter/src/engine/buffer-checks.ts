@@ -1,23 +1,19 @@
 import { MarinError } from "@marin/iris";
+import { elementCount, sameShape } from "./shape.js";
 import type { DType, EngineBuffer, Specs, TensorData, TensorSpec } from "./types.js";
 
 const arrayNames: Readonly<Record<DType, string>> = { float32: "Float32Array", int32: "Int32Array", bool: "Uint8Array" };
 
-/** Number of elements of a tensor. */
-export function elementCount(spec: TensorSpec): number {
-  return spec.shape.reduce((product, extent) => product * extent, 1);
-}
-
 /** A fresh, zero-filled host array for a tensor. */
 export function hostArray(spec: TensorSpec): TensorData {
-  const count = elementCount(spec);
+  const count = elementCount(spec.shape);
   if (spec.dtype === "float32") return new Float32Array(count);
   return spec.dtype === "int32" ? new Int32Array(count) : new Uint8Array(count);
 }
 
 /** Throws `LEVANTER_SHAPE` unless `data` has the array type and the length that the spec asks for. */
 export function requireData(name: string, spec: TensorSpec, data: TensorData): void {
-  const expected = elementCount(spec);
+  const expected = elementCount(spec.shape);
   if (data.constructor.name === arrayNames[spec.dtype] && data.length === expected) return;
   throw new MarinError(
     "LEVANTER_SHAPE",
@@ -28,7 +24,7 @@ export function requireData(name: string, spec: TensorSpec, data: TensorData): v
 
 /** Whether two tensors have equal shapes and element types. */
 export function sameSpec(a: TensorSpec, b: TensorSpec): boolean {
-  return a.dtype === b.dtype && a.shape.length === b.shape.length && a.shape.every((extent, i) => extent === b.shape[i]);
+  return a.dtype === b.dtype && sameShape(a.shape, b.shape);
 }
 
 /**

@@ -6,6 +6,7 @@ import { inputName, outputName } from "./lowering/lower.js";
 import type { RunQueue } from "./run-queue.js";
 import { AlignedArena } from "./runtime/memory.js";
 import type { Binding, BoundTensor, RuntimeSession } from "./runtime/runtime.js";
+import { elementCount } from "./shape.js";
 import type { BufferGroup, ElementwiseProgram, ReduceProgram, Specs } from "./types.js";
 
 /** What a program over groups needs of its engine. */
@@ -216,7 +217,7 @@ interface Piece {
 
 function piecesOf(specs: Specs): readonly Piece[] {
   return Object.entries(specs).flatMap(([tensor, spec]) => {
-    const count = spec.shape.reduce((product, extent) => product * extent, 1);
+    const count = elementCount(spec.shape);
     return Array.from({ length: Math.ceil(count / CHUNK_ELEMENTS) }, (_, i) => ({
       tensor,
       from: i * CHUNK_ELEMENTS,

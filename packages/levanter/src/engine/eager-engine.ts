@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError, isMarinError } from "@marin/iris";
-import { elementCount, hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
+import { hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import { cpuFeatures } from "./cpu-features.js";
+import { elementCount } from "./shape.js";
 import { startBackend } from "./tfjs-backends.js";
 import type { EagerName } from "./tfjs-backends.js";
 import { trace } from "./trace.js";
@@ -86,7 +87,7 @@ export class EagerEngine implements Engine {
       const specs = requireEqualGroups(what, groups, given);
       let sum = 0;
       for (const [tensor, spec] of Object.entries(specs)) {
-        if (elementCount(spec) === 0) continue;
+        if (elementCount(spec.shape) === 0) continue;
         sum += this.on(() => tf.tidy(() => requireTensor(name, "value", fn(this.#flatInputs(groups, given, tensor))["value"]).dataSync()[0] ?? Number.NaN));
         await breathe();
       }
@@ -147,7 +148,7 @@ class EagerGroup implements BufferGroup {
   }
 
   get byteLength(): number {
-    return Object.values(this.specs).reduce((sum, spec) => sum + hostArray({ ...spec, shape: [] }).BYTES_PER_ELEMENT * elementCount(spec), 0);
+    return Object.values(this.specs).reduce((sum, spec) => sum + hostArray({ ...spec, shape: [] }).BYTES_PER_ELEMENT * elementCount(spec.shape), 0);
   }
 
   release(): void {
@@ -224,7 +225,7 @@ function requireTensor(program: string, name: string, tensor: tf.Tensor | undefi
 }
 
 function requireFlat(what: string, group: string, spec: TensorSpec, tensor: tf.Tensor): tf.Tensor {
-  const expected = elementCount(spec);
+  const expected = elementCount(spec.shape);
   if (tensor.dtype === "float32" && tensor.shape.length === 1 && tensor.size === expected) return tensor;
   throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `${what}: "${group}" became ${tensor.dtype} [${tensor.shape.join(", ")}], not float32 [${expected}]`, {
     data: { group, expected: [expected], found: tensor.shape },

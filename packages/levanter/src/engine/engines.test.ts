@@ -7,12 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OnnxEngine } from "./compiled-engine.js";
 import { EagerEngine } from "./eager-engine.js";
 import { liveHandles } from "./runtime/ort-handles.js";
+import { elementCount } from "./shape.js";
 import type { BufferGroup, Engine, Specs, TensorFunction } from "./types.js";
 
 const float = (...shape: number[]) => ({ shape, dtype: "float32" }) as const;
 
 function fill(group: BufferGroup, value: (tensor: number, element: number) => number): void {
-  Object.values(group.buffers).forEach((buffer, t) => buffer.write(Float32Array.from({ length: buffer.spec.shape.reduce((a, b) => a * b, 1) }, (_, i) => value(t, i))));
+  Object.values(group.buffers).forEach((buffer, t) => buffer.write(Float32Array.from({ length: elementCount(buffer.spec.shape) }, (_, i) => value(t, i))));
 }
 
 async function contents(group: BufferGroup): Promise<number[][]> {

@@ -95,13 +95,3 @@ export interface Graph {
 export function isOp<K extends OpName>(node: Node | undefined, op: K): node is Node<K> {
   return node?.op === op;
 }
-
-/** Number of elements of a shape. */
-export function sizeOf(shape: readonly number[]): number {
-  return shape.reduce((product, dimension) => product * dimension, 1);
-}
-
-/** True when the shapes are equal. */
-export function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dimension, axis) => dimension === b[axis]);
-}

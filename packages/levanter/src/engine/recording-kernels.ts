@@ -1,8 +1,8 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
 import type { OpName, PlainBinary, PlainUnary } from "./graph.js";
-import { sizeOf } from "./graph.js";
 import { callerLine, RECORDING_BACKEND, type RecordingBackend } from "./recording-backend.js";
+import { elementCount } from "./shape.js";
 import type { DType, TensorSpec } from "./types.js";
 
 /** What one kernel gets from tfjs, with the input tensors by name. */
@@ -143,7 +143,7 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   Identity: ({ inputs, backend }) => backend.wrap(backend.traced(first(inputs))),
   Reshape: ({ inputs, attrs, backend }: Call<{ shape: number[] }>) => {
     const x = first(inputs);
-    return emitReshape(backend, x, tf.util.inferFromImplicitShape(attrs.shape, sizeOf(x.shape)));
+    return emitReshape(backend, x, tf.util.inferFromImplicitShape(attrs.shape, elementCount(x.shape)));
   },
   ExpandDims: ({ inputs, attrs, backend }: Call<{ dim: number }>) => {
     const x = first(inputs);
@@ -159,7 +159,7 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     return backend.emit("slice", [x], { begin }, spec(size, x.dtype));
   },
   Concat: ({ inputs, attrs, backend }: Call<{ axis: number }>) => {
-    const parts = Object.values(inputs).filter((part) => sizeOf(part.shape) > 0);
+    const parts = Object.values(inputs).filter((part) => elementCount(part.shape) > 0);
     const head = parts[0] ?? first(inputs);
     const axis = tf.util.parseAxisParam(attrs.axis, head.shape)[0] as number;
     const shape = tf.backend_util.computeOutShape(parts.map((part) => part.shape), axis);
@@ -290,7 +290,7 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   },
   UnsortedSegmentSum: ({ inputs, attrs, backend }: Call<{ numSegments: number }>) => {
     const [x, ids] = [get(inputs, "x"), get(inputs, "segmentIds")];
-    const [rows, width] = [sizeOf(ids.shape), sizeOf(x.shape.slice(ids.shape.length))];
+    const [rows, width] = [elementCount(ids.shape), elementCount(x.shape.slice(ids.shape.length))];
     // What belongs to no segment is dropped: it is added to one row more, which is cut off. ONNX would count negative ids from the end.
     const id = emitReshape(backend, emitCast(backend, ids, "int32"), [rows]);
     const bound = emitFill(backend, [], "int32", attrs.numSegments);

@@ -8,6 +8,7 @@ import { embedding } from "../engine/ops/embedding.js";
 import { gelu } from "../engine/ops/gelu.js";
 import { layerNorm } from "../engine/ops/layer-norm.js";
 import { linear } from "../engine/ops/linear.js";
+import { elementCount } from "../engine/shape.js";
 import type { Specs, TensorSpec } from "../engine/types.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
@@ -103,7 +104,7 @@ function initialize(parameters: Specs, key: RandomKey): Record<string, Float32Ar
   const layers = Object.keys(parameters).filter((name) => name.endsWith(".ln_1.weight")).length;
   const values: Record<string, Float32Array> = {};
   for (const [name, { shape }] of Object.entries(parameters)) {
-    const size = shape.reduce((product, dimension) => product * dimension, 1);
+    const size = elementCount(shape);
     if (/ln_\w+\.weight$/.test(name)) values[name] = new Float32Array(size).fill(1);
     else if (name.endsWith(".bias")) values[name] = new Float32Array(size);
     else values[name] = scaled(truncatedNormal(key.fold(name), size), standardDeviation(name, layers));

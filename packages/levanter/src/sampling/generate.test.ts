@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OnnxEngine } from "../engine/compiled-engine.js";
 import type { BufferGroup, Engine } from "../engine/types.js";
+import { elementCount } from "../engine/shape.js";
 import { gpt2 } from "../models/gpt2.js";
 import { normal } from "../rng/distributions.js";
 import { RandomKey } from "../rng/random-key.js";
@@ -17,7 +18,7 @@ beforeAll(async () => {
   parameters = engine.allocate(model.parameters);
   // Large random weights: a model with strong opinions, which depend on the whole context.
   for (const [name, buffer] of Object.entries(parameters.buffers)) {
-    const size = buffer.spec.shape.reduce((a, b) => a * b, 1);
+    const size = elementCount(buffer.spec.shape);
     buffer.write(normal(RandomKey.fromSeed(0).fold(name), size));
   }
 });

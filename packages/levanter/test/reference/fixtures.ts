@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { elementCount } from "../../src/engine/shape.js";
 
 /** Where a tensor lies in a fixture's file of numbers; `offset` counts 4-byte values. */
 export interface StoredTensor {
@@ -24,7 +25,7 @@ export class Fixture<Index> {
 
   /** The values of one tensor, row-major; booleans as 0 and 1. */
   values(stored: StoredTensor): number[] {
-    const count = stored.shape.reduce((product, size) => product * size, 1);
+    const count = elementCount(stored.shape);
     return Array.from({ length: count }, (_, index) => {
       const at = (stored.offset + index) * 4;
       return stored.dtype === "float32" ? this.#bytes.readFloatLE(at) : this.#bytes.readInt32LE(at);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Batch } from "../../src/data/batch.js";
+import { elementCount } from "../../src/engine/shape.js";
 import { gpt2 } from "../../src/models/gpt2.js";
 import type { LanguageModel } from "../../src/models/language-model.js";
 import { clipFactor } from "../../src/optim/gradients.js";
@@ -41,7 +42,7 @@ export function trainingShape({ shape }: TrainingIndex): TrainingShape {
 export function initialParameters(index: TrainingIndex): Record<string, Float32Array> {
   const values: Record<string, Float32Array> = {};
   Object.entries(modelOf(index).parameters).forEach(([name, { shape }], position) => {
-    const count = shape.reduce((product, size) => product * size, 1);
+    const count = elementCount(shape);
     const scale = shape.length === 2 ? 0.1 : name.endsWith("bias") ? 0.05 : 0.2;
     const drawn = symmetric(index.weightSeed + position, count, scale);
     values[name] = shape.length === 1 && name.endsWith("weight") ? drawn.map((value) => value + 1) : drawn;

@@ -1,4 +1,5 @@
-import { sizeOf, type Node, type OpName, type PlainBinary, type PlainUnary, type Value } from "../graph.js";
+import type { Node, OpName, PlainBinary, PlainUnary, Value } from "../graph.js";
+import { elementCount } from "../shape.js";
 import type { DType } from "../types.js";
 import { ONNX_TYPE, type OnnxAttribute, type OnnxModel } from "./onnx-model.js";
 
@@ -173,7 +174,7 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   scatterAddRows: ({ model, node, inputs, outputs }) => {
     const updates = node.inputs[2] as Value;
     const column = via(model, "Reshape", [inputs[1] as string, model.int64([updates.shape[0] as number, 1])]);
-    const indices = sizeOf(updates.shape) === updates.shape[0] ? column : via(model, "Expand", [column, model.int64(updates.shape)]);
+    const indices = elementCount(updates.shape) === updates.shape[0] ? column : via(model, "Expand", [column, model.int64(updates.shape)]);
     model.node("ScatterElements", [inputs[0] as string, indices, inputs[2] as string], outputs, { axis: { int: 0 }, reduction: { text: "add" } });
   },
 };

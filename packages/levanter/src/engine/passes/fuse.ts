@@ -1,4 +1,5 @@
-import { isOp, sameShape, type Node, type OpName, type Value } from "../graph.js";
+import { isOp, type Node, type OpName, type Value } from "../graph.js";
+import { sameShape } from "../shape.js";
 import type { RewriteContext, Rule } from "./rewrite.js";
 import { uniformValue } from "./uniform.js";
 

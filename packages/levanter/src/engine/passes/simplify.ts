@@ -1,5 +1,6 @@
-import { isOp, sameShape, sizeOf, type OpName, type Value } from "../graph.js";
+import { isOp, type OpName, type Value } from "../graph.js";
 import type { GraphBuilder } from "../graph-builder.js";
+import { elementCount, sameShape } from "../shape.js";
 import type { RewriteContext, Rule } from "./rewrite.js";
 import { uniformValue } from "./uniform.js";
 
@@ -131,7 +132,7 @@ const reductionOfOne: Rule = (context) => {
   const { node, inputs, builder } = context;
   if (!isOp(node, "sum") && !isOp(node, "mean") && !isOp(node, "max") && !isOp(node, "min")) return undefined;
   const x = inputs[0] as Value;
-  return sizeOf(x.shape) === sizeOf(outputOf(context).shape) ? [builder.one("reshape", [x], {}, outputOf(context))] : undefined;
+  return elementCount(x.shape) === elementCount(outputOf(context).shape) ? [builder.one("reshape", [x], {}, outputOf(context))] : undefined;
 };
 
 /** Rules that need only the node and what made its inputs. */

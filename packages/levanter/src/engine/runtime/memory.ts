@@ -1,5 +1,5 @@
 import { MarinError } from "@marin/iris";
-import { elementCount } from "../buffer-checks.js";
+import { elementCount } from "../shape.js";
 import type { DType, Specs, TensorData } from "../types.js";
 
 /** Every tensor begins at a multiple of this many bytes: results of some kernels depend on the address modulo 16. */
@@ -33,7 +33,7 @@ export function layoutOf(specs: Specs): ArenaLayout {
       });
     }
     offsets.set(name, end);
-    end += padded(Math.max(elementCount(spec) * bytesPerElement[spec.dtype], 1));
+    end += padded(Math.max(elementCount(spec.shape) * bytesPerElement[spec.dtype], 1));
   }
   return { offsets, byteLength: end };
 }
@@ -73,11 +73,11 @@ export class AlignedArena {
     const at = this.#start + offset;
     switch (spec.dtype) {
       case "float32":
-        return new Float32Array(this.#buffer, at, elementCount(spec));
+        return new Float32Array(this.#buffer, at, elementCount(spec.shape));
       case "int32":
-        return new Int32Array(this.#buffer, at, elementCount(spec));
+        return new Int32Array(this.#buffer, at, elementCount(spec.shape));
       case "bool":
-        return new Uint8Array(this.#buffer, at, elementCount(spec));
+        return new Uint8Array(this.#buffer, at, elementCount(spec.shape));
     }
   }
 

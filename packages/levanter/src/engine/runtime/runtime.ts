@@ -1,4 +1,5 @@
 import { MarinError } from "@marin/iris";
+import { elementCount } from "../shape.js";
 import type { TensorData, TensorSpec } from "../types.js";
 
 /** A tensor as a binding sees it: memory that stays where it is, and how to read it. */
@@ -55,7 +56,7 @@ export interface Runtime {
 
 /** Throws `LEVANTER_SHAPE` unless the memory holds exactly the elements that the shape asks for. */
 export function requireFit(name: string, tensor: BoundTensor): void {
-  const count = tensor.shape.reduce((product, extent) => product * extent, 1);
+  const count = elementCount(tensor.shape);
   if (tensor.data.length === count) return;
   throw new MarinError("LEVANTER_SHAPE", `tensor "${name}" of shape [${tensor.shape.join(", ")}] needs ${count} elements; its memory holds ${tensor.data.length}`, {
     data: { name, shape: tensor.shape, expected: count, found: tensor.data.length },
