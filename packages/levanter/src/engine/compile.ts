@@ -28,11 +28,11 @@ export function compileElementwiseToOnnx(name: string, fn: TensorFunction, group
   const graph = optimize(trace(name, fn, chunkSpecs(groups, scalars)));
   requireElementwise(graph, new Set());
   for (const [output, value] of graph.outputs) {
-    if (!groups.includes(output) || value.shape[0] !== CHUNK_ELEMENTS || value.shape.length !== 1) {
+    if (!groups.includes(output) || value.shape[0] !== CHUNK_ELEMENTS || value.shape.length !== 1 || value.dtype !== "float32") {
       throw new MarinError(
         "LEVANTER_NOT_ELEMENTWISE",
-        `"${name}" returns "${output}" of shape [${value.shape.join(",")}]; an element-wise function returns groups of its inputs' length (${groups.join(", ")})`,
-        { data: { program: name, output, shape: value.shape } },
+        `"${name}" returns "${output}", ${value.dtype} [${value.shape.join(",")}]; an element-wise function returns float32 groups of its inputs' length (${groups.join(", ")})`,
+        { data: { program: name, output, dtype: value.dtype, shape: value.shape } },
       );
     }
   }
@@ -47,8 +47,8 @@ export function compileElementwiseToOnnx(name: string, fn: TensorFunction, group
 export function compileReduceToOnnx(name: string, fn: TensorFunction, groups: readonly string[]): LoweredModel {
   const graph = optimize(trace(name, fn, chunkSpecs(groups, [])));
   const value = graph.outputs.get("value");
-  if (graph.outputs.size !== 1 || value === undefined || value.shape.length !== 0) {
-    throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${name}" must return exactly { value }, a scalar`, { data: { program: name } });
+  if (graph.outputs.size !== 1 || value === undefined || value.shape.length !== 0 || value.dtype !== "float32") {
+    throw new MarinError("LEVANTER_NOT_ELEMENTWISE", `"${name}" must return exactly { value }, a float32 scalar`, { data: { program: name } });
   }
   requireElementwise(graph, new Set<OpName>(["sum", "reshape"]));
   requireOnlySummed(graph, value);

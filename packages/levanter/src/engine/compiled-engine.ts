@@ -1,5 +1,5 @@
 import { availableParallelism, cpus } from "node:os";
-import { MarinError } from "@marin/iris";
+import { isMarinError, MarinError } from "@marin/iris";
 import { ArenaBuffer, ArenaGroup } from "./arena-group.js";
 import { requireBuffers, requireDistinct } from "./buffer-checks.js";
 import { ChunkedElementwise, ChunkedReduce } from "./chunked-programs.js";
@@ -70,19 +70,19 @@ export class OnnxEngine implements Engine {
 
   async compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
     const model = compileToOnnx(name, fn, inputs);
-    const session = await this.#runtime.createSession(model.bytes, { threads: this.#threads });
+    const session = await this.#createSession(model, this.#threads);
     return this.#track(new OnnxProgram(name, inputs, model, session, this.#queue, (buffer) => this.#ownBuffer(buffer), (program) => this.#forget(program)));
   }
 
   async compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
     const model = compileElementwiseToOnnx(name, fn, groups, scalars);
-    const session = await this.#runtime.createSession(model.bytes, { threads: 1 });
+    const session = await this.#createSession(model, 1);
     return this.#track(new ChunkedElementwise(name, session, groups, scalars, Object.keys(model.inputs), Object.keys(model.outputs), this.#chunks));
   }
 
   async compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram> {
     const model = compileReduceToOnnx(name, fn, groups);
-    const session = await this.#runtime.createSession(model.bytes, { threads: 1 });
+    const session = await this.#createSession(model, 1);
     return this.#track(new ChunkedReduce(name, session, groups, Object.keys(model.inputs), this.#chunks));
   }
 
@@ -91,6 +91,10 @@ export class OnnxEngine implements Engine {
     for (const program of this.#programs) program.dispose();
     this.#programs.clear();
     for (const group of this.#groups) group.release();
+  }
+
+  #createSession(model: LoweredModel, threads: number): Promise<RuntimeSession> {
+    return named(model.name, this.#runtime.createSession(model.bytes, { threads }));
   }
 
   #track<T extends Disposable>(program: T): T {
@@ -115,6 +119,16 @@ export class OnnxEngine implements Engine {
 
 function foreign(): MarinError {
   return new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+}
+
+/** Adds to the runtime's own errors which program they are about. */
+async function named<T>(program: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isMarinError(error, "LEVANTER_RUNTIME")) throw error;
+    throw new MarinError("LEVANTER_RUNTIME", `program "${program}": ${error.message}`, { data: { ...error.data, program }, cause: error });
+  }
 }
 
 /** A call prepared for one set of buffers. */
@@ -154,7 +168,7 @@ class OnnxProgram implements Program {
     requireDistinct(`"${this.name}"`, read, written);
     const ownRead = read.filter(([name]) => this.#read.has(name)).map(([name, buffer]) => [inputName(name), this.#own(buffer)] as const);
     const ownWritten = written.map(([name, buffer]) => [outputName(name), this.#own(buffer)] as const);
-    await this.#queue.run(() => this.#prepared(ownRead, ownWritten).run());
+    await this.#queue.run(() => named(this.name, this.#prepared(ownRead, ownWritten).run()));
   }
 
   #prepared(read: readonly (readonly [string, ArenaBuffer])[], written: readonly (readonly [string, ArenaBuffer])[]): Binding {

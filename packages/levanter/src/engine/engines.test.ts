@@ -206,6 +206,9 @@ test("the compiled engine gives equal bits at one and at two threads", async () 
 test("a mixing operation is no element-wise program", async () => {
   const engine = await OnnxEngine.create({ threads: 1 });
   await expect(engine.compileElementwise("mix", ({ p }) => ({ p: tf.softmax(p as tf.Tensor1D) }), ["p"], [])).rejects.toMatchObject({ code: "LEVANTER_NOT_ELEMENTWISE" });
+  await expect(engine.compileElementwise("cast", ({ p }) => ({ p: tf.cast(p as tf.Tensor, "int32") }), ["p"], [])).rejects.toMatchObject({
+    code: "LEVANTER_NOT_ELEMENTWISE", message: expect.stringContaining('returns "p", int32 [65536]') as string,
+  });
   await engine.dispose();
 });
 
@@ -257,5 +260,15 @@ test("an engine does not keep the memory of programs that were disposed", async 
   // Each holds 256 KiB of scratch memory.
   for (let i = 0; i < 40; i++) (await engine.compileElementwise("double", ({ p }) => ({ p: tf.add(p as tf.Tensor, p as tf.Tensor) }), ["p"], [])).dispose();
   expect((await heldBytes()) - before).toBeLessThan(2 << 20);
+  await engine.dispose();
+});
+
+test("the runtime's own errors name the program", async () => {
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const specs: Specs = { table: float(3), index: { shape: [1], dtype: "int32" } };
+  const program = await engine.compile("lookup", ({ table, index }) => ({ y: tf.gather(table as tf.Tensor, index as tf.Tensor1D) }), specs);
+  const [inputs, outputs] = [engine.allocate(specs), engine.allocate(program.outputs)];
+  inputs.buffers["index"]?.write(Int32Array.of(7));
+  await expect(program.run(inputs.buffers, outputs.buffers)).rejects.toMatchObject({ code: "LEVANTER_RUNTIME", message: expect.stringMatching(/^program "lookup": .*7/) as string });
   await engine.dispose();
 });
