@@ -1,6 +1,7 @@
 export { integerBelow, normal, truncatedNormal, uniform } from "./rng/distributions.js";
 export { permute } from "./rng/permute.js";
 export { RandomKey } from "./rng/random-key.js";
+export type { NamedBuffers } from "./checkpoint/checkpoints.js";
 export { loadParameters } from "./checkpoint/load-parameters.js";
 export { TokenBatches, type TokenBatchesOptions } from "./data/token-batches.js";
 export type { Batch } from "./data/batch.js";
@@ -8,7 +9,7 @@ export type { TokenLedger } from "./data/token-ledger.js";
 export { TokenStoreWriter, type TokenStoreOptions } from "./data/token-store-writer.js";
 export { TokenStore } from "./data/token-store.js";
 export { selectEngine, type EngineDevice, type EngineSelection } from "./engine/select.js";
-export type { Engine, EngineName } from "./engine/types.js";
+export type { BufferGroup, Engine, EngineBuffer, EngineName, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export type { LanguageModel } from "./models/language-model.js";
 export type { AdamWStep } from "./optim/adamw.js";

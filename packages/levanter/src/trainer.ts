@@ -70,7 +70,7 @@ export interface TrainResult {
   readonly step: number;
   /** The checkpoint's step that this call went on from; 0 for a new run. */
   readonly resumedFrom: number;
-  /** Mean loss of the last step's batch, in nats per token. */
+  /** Mean loss of the last step's batch, in nats per token; NaN for a finished run whose metrics were removed. */
   readonly loss: number;
   /** Loss over the validation tokens after the last step, where there are any. */
   readonly validation: EvaluationResult | undefined;
