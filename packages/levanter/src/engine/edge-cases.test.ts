@@ -50,6 +50,7 @@ const CASES: Readonly<Record<string, EdgeCase>> = {
   "segments outside": { fn: (ids, x) => tf.unsortedSegmentSum(x, ids as tf.Tensor1D, 3), inputs: [INDICES, floats(1, 2, 4, 8, 16)], expected: Float32Array.of(4, 0, 8) },
   "NaN in a maximum": { fn: (x) => tf.max(x, 1), inputs: [matrix(3, floats(1, Number.NaN, Number.NaN, 0, -2, -1))], expected: Float32Array.of(Number.NaN, Number.NaN, -1) },
   "NaN in a minimum": { fn: (x) => tf.min(x, 0), inputs: [matrix(2, floats(1, Number.NaN, 2, Number.NaN, 0, -2))], expected: Float32Array.of(Number.NaN, Number.NaN, -2) },
+  "joining nothing": { fn: (x) => tf.concat([x, x], 1), inputs: [{ shape: [0, 2], data: new Float32Array(0) }], expected: new Float32Array(0) },
   "reshaping nothing": { fn: (x) => tf.matMul(tf.reshape(x, [2, 0]), tf.reshape(x, [0, 3])), inputs: [{ shape: [0, 2], data: new Float32Array(0) }], expected: new Float32Array(6) },
 };
 

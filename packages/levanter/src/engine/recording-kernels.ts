@@ -159,9 +159,11 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
     return backend.emit("slice", [x], { begin }, spec(size, x.dtype));
   },
   Concat: ({ inputs, attrs, backend }: Call<{ axis: number }>) => {
-    const parts = Object.values(inputs).filter((part) => elementCount(part.shape) > 0);
+    const all = Object.values(inputs);
+    const parts = all.filter((part) => elementCount(part.shape) > 0);
     const head = parts[0] ?? first(inputs);
     const axis = tf.util.parseAxisParam(attrs.axis, head.shape)[0] as number;
+    if (parts.length === 0) return emitFill(backend, tf.backend_util.computeOutShape(all.map((part) => part.shape), axis), head.dtype, 0);
     const shape = tf.backend_util.computeOutShape(parts.map((part) => part.shape), axis);
     return parts.length === 1 ? backend.wrap(backend.traced(head)) : backend.emit("concat", parts, { axis }, spec(shape, head.dtype));
   },
