@@ -200,6 +200,19 @@ describe("damage is told, naming the file, what was expected and found, and what
   });
 });
 
+test("a store is made with the directories around it; a file in its place is named", async () => {
+  const deep = join(root, "some where", "deep", "store");
+  await Promise.all([Store.open(deep), Store.open(deep)]);
+  expect(await readdir(deep)).toEqual(["finestore.json"]);
+  await writeFile(join(root, "file"), "");
+  await expect(Store.open(join(root, "file"))).rejects.toMatchObject({ code: "FINESTORE_NOT_A_DIRECTORY", data: { directory: join(root, "file") } });
+  await expect(Store.open(join(root, "file", "store"))).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND" });
+});
+
+test.runIf(process.platform === "linux")("a place that takes no directories is an error, not an endless attempt", async () => {
+  await expect(Store.open("/proc/store/deep")).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND", data: { path: "/proc/store/deep" } });
+});
+
 test("a store written by a newer version is refused", async () => {
   await writeFile(join(store.directory, "finestore.json"), '{"formatVersion": 2, "more": true}');
   await expect(Store.open(store.directory)).rejects.toMatchObject({ code: "FINESTORE_NEWER_FORMAT", data: { found: 2, known: 1 } });

@@ -1,6 +1,6 @@
 import { fileError, isMarinError, lockDirectory, MarinError, publishDirectory, readJson, sha256File, writeFileAtomic } from "@marin/rigging";
-import { lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "./fingerprint.js";
 import { type ArtifactFile, type ArtifactRecord, digestOf, formatVersion, recordFileName, recordSchema, refuseNewerFormat } from "./record.js";
@@ -60,12 +60,12 @@ export class Store {
   /**
    * Opens the store in a directory; makes both when missing.
    *
-   * @throws MarinError FINESTORE_NEWER_FORMAT when a newer version of this package wrote it; rigging's file errors
+   * @throws MarinError FINESTORE_NEWER_FORMAT when a newer version of this package wrote it; FINESTORE_NOT_A_DIRECTORY when a file is there; rigging's file errors
    */
   static async open(directory: string): Promise<Store> {
     const path = join(directory, "finestore.json");
     try {
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       if (!(await exists(path))) await writeFileAtomic(path, `${JSON.stringify({ formatVersion })}\n`);
     } catch (error) {
       throw fileError(error, { action: "make the store", path: directory });
@@ -241,6 +241,26 @@ async function readRecord(directory: string, name: string, fingerprint: string):
     throw corrupt(directory, recordFileName, `${name} ${fingerprint}`, `${record.name} ${record.fingerprint}`);
   }
   return record;
+}
+
+/**
+ * Makes a directory and those around it. Node's own recursive mkdir never ends where the system answers "no such directory" beside an
+ * existing one, as in /proc, and says little about a file in the way.
+ */
+async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && !(await stat(directory)).isDirectory()) {
+      throw new MarinError("FINESTORE_NOT_A_DIRECTORY", `Cannot make the store ${directory}: a file of that name is there; choose another directory.`, { data: { directory } });
+    }
+    if (code === "EEXIST") return;
+    const parent = dirname(directory);
+    if (code !== "ENOENT" || parent === directory || (await exists(parent))) throw error;
+    await makeDirectory(parent);
+    await makeDirectory(directory);
+  }
 }
 
 /** Whether there is anything at the path; what cannot be looked at is an error, not an absence. */
