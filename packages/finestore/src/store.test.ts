@@ -213,6 +213,17 @@ test.runIf(process.platform === "linux")("a place that takes no directories is a
   await expect(Store.open("/proc/store/deep")).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND", data: { path: "/proc/store/deep" } });
 });
 
+test.each(["", "xx", '{"formatVersion":"1"}', '{"formatVersion":1,"more":1}', "null"])("a format file that holds %j is named, with what to do", async (text) => {
+  await writeFile(join(root, "store", "finestore.json"), text);
+  await expect(Store.open(join(root, "store"))).rejects.toMatchObject({
+    code: "FINESTORE_CORRUPT",
+    data: { path: join(root, "store", "finestore.json") },
+    message: expect.stringContaining("remove this one file and run again") as string,
+  });
+  await unlink(join(root, "store", "finestore.json"));
+  expect((await Store.open(join(root, "store"))).directory).toBe(join(root, "store"));
+});
+
 test("a store written by a newer version is refused", async () => {
   await writeFile(join(store.directory, "finestore.json"), '{"formatVersion": 2, "more": true}');
   await expect(Store.open(store.directory)).rejects.toMatchObject({ code: "FINESTORE_NEWER_FORMAT", data: { found: 2, known: 1 } });

@@ -60,7 +60,8 @@ export class Store {
   /**
    * Opens the store in a directory; makes both when missing.
    *
-   * @throws MarinError FINESTORE_NEWER_FORMAT when a newer version of this package wrote it; FINESTORE_NOT_A_DIRECTORY when a file is there; rigging's file errors
+   * @throws MarinError FINESTORE_NEWER_FORMAT when a newer version of this package wrote it; FINESTORE_NOT_A_DIRECTORY when a file is there;
+   * FINESTORE_CORRUPT when its format file is damaged; rigging's file errors
    */
   static async open(directory: string): Promise<Store> {
     const path = join(directory, "finestore.json");
@@ -70,8 +71,16 @@ export class Store {
     } catch (error) {
       throw fileError(error, { action: "make the store", path: directory });
     }
-    await refuseNewerFormat(path);
-    await readJson(path, z.strictObject({ formatVersion: z.literal(formatVersion) }));
+    try {
+      await refuseNewerFormat(path);
+      await readJson(path, z.strictObject({ formatVersion: z.literal(formatVersion) }));
+    } catch (error) {
+      if (!isMarinError(error, "RIGGING_BAD_JSON") && !isMarinError(error, "RIGGING_BAD_FIELD")) throw error;
+      throw new MarinError("FINESTORE_CORRUPT", `${error.message} It was changed or damaged: remove this one file and run again; the artifacts beside it stay.`, {
+        data: { path, directory, file: "finestore.json" },
+        cause: error,
+      });
+    }
     return new Store(directory);
   }
 
