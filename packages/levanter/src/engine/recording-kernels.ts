@@ -1,9 +1,11 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
-import type { OpName, PlainBinary, PlainUnary } from "./graph.js";
-import { callerLine, RECORDING_BACKEND, type RecordingBackend } from "./recording-backend.js";
+import type { PlainBinary, PlainUnary } from "./graph.js";
+import { RECORDING_BACKEND, type RecordingBackend } from "./recording-backend.js";
+import {
+  boolAsInteger, emitBinary, emitCast, emitFill, emitMatMul, emitReshape, emitScatterAddRows, emitTranspose, emitUnary, first, get, NUMBERS, requireDtype, spec, splitEqually,
+} from "./recording-emit.js";
 import { elementCount } from "./shape.js";
-import type { DType, TensorSpec } from "./types.js";
 
 /** What one kernel gets from tfjs, with the input tensors by name. */
 interface Call<A> {
@@ -57,71 +59,6 @@ function kernelTable(): Readonly<Record<string, Kernel<never>>> {
     table[name] = ({ inputs, backend }) => emitBinary(backend, op, get(inputs, "a"), get(inputs, "b"), "bool");
   }
   return table;
-}
-
-function get(inputs: Readonly<Record<string, tf.TensorInfo>>, name: string): tf.TensorInfo {
-  const tensor = inputs[name];
-  if (tensor === undefined) throw new MarinError("LEVANTER_KERNEL_INPUT", `a tfjs kernel was called without its input "${name}"`, { data: { name } });
-  return tensor;
-}
-
-function first(inputs: Readonly<Record<string, tf.TensorInfo>>): tf.TensorInfo {
-  return get(inputs, Object.keys(inputs)[0] ?? "x");
-}
-
-function spec(shape: readonly number[], dtype: tf.DataType): TensorSpec {
-  return { shape, dtype: dtype as DType };
-}
-
-const NUMBERS: readonly tf.DataType[] = ["float32", "int32"];
-const INTEGERS_TOO: ReadonlySet<PlainUnary> = new Set<PlainUnary>(["abs", "neg", "relu", "sign", "square"]);
-const ORDER: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["greater", "greaterEqual", "less", "lessEqual"]);
-const ON_BOOL: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["equal", "notEqual", "logicalAnd", "logicalOr"]);
-
-/** Refuses an element type that the operation has no lowering for, naming the caller's line. */
-function requireDtype(op: OpName, x: tf.TensorInfo, allowed: readonly tf.DataType[]): void {
-  if (allowed.includes(x.dtype)) return;
-  throw new MarinError(
-    "LEVANTER_NO_LOWERING",
-    `operation ${op} on ${x.dtype} does not compile (called at ${callerLine()}); cast to ${allowed.join(" or ")} first`,
-    { data: { op, dtype: x.dtype, allowed } },
-  );
-}
-
-function emitUnary(backend: RecordingBackend, op: PlainUnary, x: tf.TensorInfo, dtype?: tf.DataType): tf.TensorInfo {
-  if (op === "round" && x.dtype === "int32") return backend.wrap(backend.traced(x));
-  // These tfjs gives for every element type: the exponential as float32, the question as an answer.
-  const taken = op === "exp" || op === "isNan" ? emitCast(backend, x, "float32") : x;
-  if (op !== "logicalNot") requireDtype(op, taken, INTEGERS_TOO.has(op) ? NUMBERS : ["float32"]);
-  return backend.emit(op, [taken], {}, spec(x.shape, dtype ?? taken.dtype));
-}
-
-function emitBinary(backend: RecordingBackend, op: PlainBinary, a: tf.TensorInfo, b: tf.TensorInfo, dtype: tf.DataType = a.dtype): tf.TensorInfo {
-  const shape = tf.broadcast_util.assertAndGetBroadcastShape(a.shape, b.shape);
-  // ONNX orders numbers only.
-  const operands = ORDER.has(op) && a.dtype === "bool" ? [emitCast(backend, a, "int32"), emitCast(backend, b, "int32")] : [a, b];
-  if (!ON_BOOL.has(op)) for (const operand of operands) requireDtype(op, operand, NUMBERS);
-  return backend.emit(op, operands, {}, spec(shape, dtype));
-}
-
-function emitReshape(backend: RecordingBackend, x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
-  return backend.emit("reshape", [x], {}, spec(shape, x.dtype));
-}
-
-function emitTranspose(backend: RecordingBackend, x: tf.TensorInfo, permutation: readonly number[]): tf.TensorInfo {
-  return backend.emit("transpose", [x], { permutation }, spec(permutation.map((axis) => x.shape[axis] as number), x.dtype));
-}
-
-function emitCast(backend: RecordingBackend, x: tf.TensorInfo, dtype: tf.DataType): tf.TensorInfo {
-  return x.dtype === dtype ? backend.wrap(backend.traced(x)) : backend.emit("cast", [x], { dtype: dtype as DType }, spec(x.shape, dtype));
-}
-
-function boolAsInteger(backend: RecordingBackend, x: tf.TensorInfo): tf.TensorInfo {
-  return x.dtype === "bool" ? emitCast(backend, x, "int32") : x;
-}
-
-function emitFill(backend: RecordingBackend, shape: readonly number[], dtype: tf.DataType, value: number): tf.TensorInfo {
-  return backend.emit("fill", [], { value }, spec(shape, dtype));
 }
 
 type ReduceOp = "sum" | "mean" | "max" | "min";
@@ -220,12 +157,6 @@ const SHAPE_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   },
 };
 
-function splitEqually(backend: RecordingBackend, x: tf.TensorInfo, axis: number, count: number): tf.TensorInfo[] {
-  if (count === 1) return [backend.wrap(backend.traced(x))];
-  const part = spec(x.shape.map((dimension, index) => (index === axis ? dimension / count : dimension)), x.dtype);
-  return backend.emitAll("split", [x], { axis }, Array.from({ length: count }, () => part));
-}
-
 const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   AddN: ({ inputs, backend }) => Object.values(inputs).reduce((sum, term) => emitBinary(backend, "add", sum, term)),
   Select: ({ inputs, backend }) => {
@@ -312,27 +243,6 @@ const MATH_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   },
 };
 
-function emitMatMul(backend: RecordingBackend, a: tf.TensorInfo, b: tf.TensorInfo, transposeA: boolean, transposeB: boolean): tf.TensorInfo {
-  requireDtype("matmul", a, NUMBERS);
-  // Products with transposed operands exist for float32 only.
-  if (a.dtype !== "float32" && (transposeA || transposeB)) {
-    const plain = (x: tf.TensorInfo, transposed: boolean): tf.TensorInfo => (transposed ? emitTranspose(backend, x, swapLastTwo(x.shape.length)) : x);
-    return emitMatMul(backend, plain(a, transposeA), plain(b, transposeB), false, false);
-  }
-  const rows = a.shape.at(transposeA ? -1 : -2) as number;
-  const columns = b.shape.at(transposeB ? -2 : -1) as number;
-  const batch = tf.broadcast_util.assertAndGetBroadcastShape(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  return backend.emit("matmul", [a, b], { transposeA, transposeB, alpha: 1 }, spec([...batch, rows, columns], a.dtype));
-}
-
-function swapLastTwo(rank: number): number[] {
-  return Array.from({ length: rank }, (_unused, axis) => (axis < rank - 2 ? axis : 2 * rank - 3 - axis));
-}
-
-function emitScatterAddRows(backend: RecordingBackend, base: tf.TensorInfo, indices: tf.TensorInfo, updates: tf.TensorInfo): tf.TensorInfo {
-  return backend.emit("scatterAddRows", [base, emitCast(backend, indices, "int32"), updates], {}, spec(base.shape, base.dtype));
-}
-
 /** Kernels of levanter's own operations (see `ops/`), beside tfjs's. */
 const NEURAL_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   Softmax: ({ inputs, backend }) => backend.emit("softmax", [first(inputs)], {}, spec(first(inputs).shape, "float32")),
@@ -350,4 +260,3 @@ const NEURAL_KERNELS: Readonly<Record<string, Kernel<never>>> = {
   },
   ScatterAddRows: ({ inputs, backend }) => emitScatterAddRows(backend, get(inputs, "base"), get(inputs, "indices"), get(inputs, "updates")),
 };
-
