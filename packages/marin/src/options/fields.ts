@@ -83,7 +83,7 @@ function typeText(json: JsonSchema): string {
   if (json.type === "integer" || json.type === "number") return `${json.type}${rangeText(json)}`;
   if (json.type === "array") return "JSON list";
   if (json.type === "object") return "JSON object";
-  if (json.type === "string") return "text";
+  if (json.type === "string") return json.minLength === undefined || json.minLength === 0 ? "text" : "non-empty text";
   return typeof json.type === "string" ? json.type : "any";
 }
 

@@ -86,6 +86,7 @@ describe("resolveOptions", () => {
     ["train.engine=gpu", 'expected auto | cpu, got "gpu"'],
     ["train.preset=slow", 'expected quick | long, got "slow"'],
     ["sample.threads=some", 'expected auto | integer from 1, got "some"'],
+    ["documents.source=", 'expected non-empty text, got ""'],
     ["sample.prompt=x", "sample.prompt: x is no prompt"],
     ["train.steps", "expected path.to.option=value"],
   ])("refuses %s", (assignment, message) => {
@@ -97,7 +98,7 @@ describe("optionFields", () => {
   it("lists every option with type, default, description and the presets' defaults", () => {
     const fields = optionFields(schema).map(({ path, type, default: value, presetDefaults }) => [path, type, value, presetDefaults]);
     expect(fields).toEqual([
-      ["documents.source", "text", "builtin", {}],
+      ["documents.source", "non-empty text", "builtin", {}],
       ["train.preset", "quick | long", "quick", {}],
       ["train.steps", "integer from 1", 200, { long: 6000 }],
       ["train.learningRate", "number above 0", 1e-3, { long: 5e-4 }],
