@@ -5,8 +5,8 @@
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { once } from "node:events";
 import { koffiRuntime } from "../../src/engine/runtime/koffi-session.js";
-import { tinyModel } from "../../src/engine/runtime/tiny-model.js";
-import type { TinyValue } from "../../src/engine/runtime/tiny-model.js";
+import { tinyModel } from "./tiny-model.js";
+import type { TinyValue } from "./tiny-model.js";
 
 const extent = 512;
 const products = 120;

@@ -3,8 +3,9 @@ import type { DType } from "../types.js";
 import { loadOrtApi } from "./ort-api.js";
 import type { OrtApi, Pointer, RunArguments } from "./ort-api.js";
 import { countHandle } from "./ort-handles.js";
-import { disposed, requireFit } from "./runtime.js";
-import type { Binding, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
+import { ManagedBinding, ManagedSession } from "./managed-session.js";
+import { requireFit } from "./runtime.js";
+import type { Binding, BoundTensors, Runtime, SessionOptions } from "./runtime.js";
 
 /** `ONNXTensorElementDataType` of onnxruntime_c_api.h. */
 const elementTypes: Readonly<Record<DType, number>> = { float32: 1, int32: 6, bool: 9 };
@@ -27,15 +28,13 @@ export function koffiRuntime(): Runtime {
   };
 }
 
-class OrtSession implements RuntimeSession {
+class OrtSession extends ManagedSession {
   readonly #api: OrtApi;
   readonly #session: Pointer;
   readonly #memoryInfo: Pointer;
-  readonly #bindings = new Set<OrtBinding>();
-  #disposed = false;
-  #released = false;
 
   private constructor(api: OrtApi, session: Pointer) {
+    super();
     this.#api = api;
     this.#session = session;
     countHandle("session", 1);
@@ -63,26 +62,11 @@ class OrtSession implements RuntimeSession {
     }
   }
 
-  bind(inputs: BoundTensors, outputs: BoundTensors): Binding {
-    if (this.#disposed) throw disposed("session");
-    const binding = new OrtBinding(this.#api, this.#session, this.#memoryInfo, inputs, outputs, () => {
-      this.#bindings.delete(binding);
-      this.#releaseWhenIdle();
-    });
-    this.#bindings.add(binding);
-    return binding;
+  protected override createBinding(inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void): Binding {
+    return new OrtBinding(this.#api, this.#session, this.#memoryInfo, inputs, outputs, onReleased);
   }
 
-  dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    for (const binding of this.#bindings) binding.dispose();
-    this.#releaseWhenIdle();
-  }
-
-  #releaseWhenIdle(): void {
-    if (!this.#disposed || this.#released || this.#bindings.size > 0) return;
-    this.#released = true;
+  protected override release(): void {
     this.#api.releaseMemoryInfo(this.#memoryInfo);
     countHandle("memoryInfo", -1);
     this.#api.releaseSession(this.#session);
@@ -94,19 +78,16 @@ class OrtSession implements RuntimeSession {
  * One call's tensors. A native tensor does not keep its JavaScript memory alive, so the binding holds every array that a native pointer
  * points into: the tensors' data, the name strings, and the arrays of pointers.
  */
-class OrtBinding implements Binding {
+class OrtBinding extends ManagedBinding {
   readonly #api: OrtApi;
   readonly #session: Pointer;
-  readonly #call: RunArguments;
-  readonly #onReleased: () => void;
-  #held: readonly object[] | undefined;
-  #running = 0;
-  #disposed = false;
+  /** The call's arguments, and the arrays that native pointers point into. */
+  #call: (RunArguments & { readonly held: readonly object[] }) | undefined;
 
   constructor(api: OrtApi, session: Pointer, memoryInfo: Pointer, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
+    super(onReleased);
     this.#api = api;
     this.#session = session;
-    this.#onReleased = onReleased;
     const held: object[] = [];
     const names = (tensors: BoundTensors): BigUint64Array =>
       BigUint64Array.from(Object.keys(tensors), (name) => {
@@ -125,36 +106,21 @@ class OrtBinding implements Binding {
         return value;
       });
     try {
-      this.#call = { inputNames: names(inputs), inputs: values(inputs), outputNames: names(outputs), outputs: values(outputs) };
+      this.#call = { inputNames: names(inputs), inputs: values(inputs), outputNames: names(outputs), outputs: values(outputs), held };
     } catch (error) {
       for (const value of made) releaseValue(api, value);
       throw error;
     }
-    this.#held = held;
   }
 
-  async run(): Promise<void> {
-    if (this.#disposed) throw disposed("binding");
-    this.#running += 1;
-    try {
-      await this.#api.run(this.#session, this.#call);
-    } finally {
-      this.#running -= 1;
-      this.#releaseWhenIdle();
-    }
+  protected override async compute(): Promise<void> {
+    if (this.#call !== undefined) await this.#api.run(this.#session, this.#call);
   }
 
-  dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#releaseWhenIdle();
-  }
-
-  #releaseWhenIdle(): void {
-    if (!this.#disposed || this.#running > 0 || this.#held === undefined) return;
+  protected override release(): void {
+    if (this.#call === undefined) return;
     for (const value of [...this.#call.inputs, ...this.#call.outputs]) releaseValue(this.#api, value);
-    this.#held = undefined;
-    this.#onReleased();
+    this.#call = undefined;
   }
 }
 

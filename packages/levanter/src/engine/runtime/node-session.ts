@@ -2,8 +2,9 @@ import { createRequire } from "node:module";
 import type * as ort from "onnxruntime-node";
 import { MarinError } from "@marin/iris";
 import type { TensorData } from "../types.js";
+import { ManagedBinding, ManagedSession } from "./managed-session.js";
 import { requireVersion, runtimeVersion } from "./native-library.js";
-import { disposed, requireFit } from "./runtime.js";
+import { requireFit } from "./runtime.js";
 import type { Binding, BoundTensor, BoundTensors, Runtime, RuntimeSession, SessionOptions } from "./runtime.js";
 
 // Not imported: where its binary is missing, Node reports the failure of an imported CommonJS module a second time, as an unhandled rejection
@@ -38,80 +39,44 @@ async function createSession(model: Uint8Array, options: SessionOptions): Promis
   return new NodeSession(session);
 }
 
-class NodeSession implements RuntimeSession {
+class NodeSession extends ManagedSession {
   readonly #session: ort.InferenceSession;
-  readonly #bindings = new Set<NodeBinding>();
-  #disposed = false;
-  #released = false;
 
   constructor(session: ort.InferenceSession) {
+    super();
     this.#session = session;
   }
 
-  bind(inputs: BoundTensors, outputs: BoundTensors): Binding {
-    if (this.#disposed) throw disposed("session");
-    const binding = new NodeBinding(this.#session, inputs, outputs, () => {
-      this.#bindings.delete(binding);
-      this.#releaseWhenIdle();
-    });
-    this.#bindings.add(binding);
-    return binding;
+  protected override createBinding(inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void): Binding {
+    return new NodeBinding(this.#session, inputs, outputs, onReleased);
   }
 
-  dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    for (const binding of this.#bindings) binding.dispose();
-    this.#releaseWhenIdle();
-  }
-
-  #releaseWhenIdle(): void {
-    if (!this.#disposed || this.#released || this.#bindings.size > 0) return;
-    this.#released = true;
+  protected override release(): void {
     // The native release happens before the promise is made; there is nothing to wait for.
     void this.#session.release();
   }
 }
 
-class NodeBinding implements Binding {
+class NodeBinding extends ManagedBinding {
   readonly #session: ort.InferenceSession;
-  readonly #feeds: Readonly<Record<string, ort.Tensor>>;
   readonly #outputs: BoundTensors;
-  readonly #onReleased: () => void;
-  #running = 0;
-  #disposed = false;
-  #released = false;
+  #feeds: Readonly<Record<string, ort.Tensor>>;
 
   constructor(session: ort.InferenceSession, inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void) {
+    super(onReleased);
     this.#session = session;
     this.#feeds = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, tensorOver(name, tensor)]));
     for (const [name, tensor] of Object.entries(outputs)) requireFit(name, tensor);
     this.#outputs = outputs;
-    this.#onReleased = onReleased;
   }
 
-  async run(): Promise<void> {
-    if (this.#disposed) throw disposed("binding");
-    this.#running += 1;
-    try {
-      const results = await guarded("run the graph", () => this.#session.run(this.#feeds, Object.keys(this.#outputs)));
-      for (const [name, output] of Object.entries(this.#outputs)) copyResult(name, results[name], output);
-    } finally {
-      this.#running -= 1;
-      this.#releaseWhenIdle();
-    }
+  protected override async compute(): Promise<void> {
+    const results = await guarded("run the graph", () => this.#session.run(this.#feeds, Object.keys(this.#outputs)));
+    for (const [name, output] of Object.entries(this.#outputs)) copyResult(name, results[name], output);
   }
 
-  dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#releaseWhenIdle();
-  }
-
-  #releaseWhenIdle(): void {
-    if (!this.#disposed || this.#running > 0 || this.#released) return;
-    this.#released = true;
-    this.#onReleased();
+  protected override release(): void {
+    this.#feeds = {};
   }
 }
 

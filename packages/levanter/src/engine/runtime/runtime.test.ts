@@ -7,8 +7,8 @@ import { AlignedArena } from "./memory.js";
 import { nodeRuntime } from "./node-session.js";
 import { liveHandles } from "./ort-handles.js";
 import type { BoundTensor, Runtime } from "./runtime.js";
-import { tinyModel } from "./tiny-model.js";
-import type { TinyValue } from "./tiny-model.js";
+import { tinyModel } from "../../../test/runtime/tiny-model.js";
+import type { TinyValue } from "../../../test/runtime/tiny-model.js";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
