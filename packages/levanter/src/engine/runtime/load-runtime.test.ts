@@ -13,13 +13,24 @@ test("the way to the runtime can be forced, and a wrong name is an error", async
   expect(notices).toEqual([]);
 });
 
-test("where koffi cannot be used, onnxruntime-node's run() serves, with one line saying why", async () => {
-  const script = fileURLToPath(new URL("../../../test/runtime/koffi-taken.ts", import.meta.url));
+async function runScript(name: string): Promise<unknown> {
+  const script = fileURLToPath(new URL(`../../../test/runtime/${name}`, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=@marin/source", "--import", "tsx", script], {
     env: { ...process.env, MARIN_ENGINE_RUNTIME: "" },
   });
-  expect(JSON.parse(stdout)).toEqual({
+  return JSON.parse(stdout) as unknown;
+}
+
+test("where koffi cannot be used, onnxruntime-node's run() serves, with one line saying why", async () => {
+  expect(await runScript("koffi-taken.ts")).toEqual({
     kind: "node",
     notices: [expect.stringMatching(/^ONNX Runtime runs through onnxruntime-node's run\(\), which copies tensors at each call: koffi was already used in this process/)],
+  });
+});
+
+test("where onnxruntime-node is absent, the error names it once, with what brings it back", async () => {
+  expect(await runScript("package-absent.ts")).toEqual({
+    code: "LEVANTER_RUNTIME_UNAVAILABLE",
+    message: "the package onnxruntime-node is not installed. Install it: pnpm install --force",
   });
 });

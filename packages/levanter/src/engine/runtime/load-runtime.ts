@@ -44,8 +44,10 @@ async function loadNode(before?: unknown): Promise<Runtime> {
     return nodeRuntime();
   } catch (cause) {
     if (isMarinError(cause)) throw cause;
+    // Without that package neither way works, and the first error says what to do.
+    if (isMarinError(before) && before.data["package"] === "onnxruntime-node") throw before;
     const first = before === undefined ? "" : `${reason(before)}; `;
-    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `${first}onnxruntime-node could not be loaded: ${reason(cause)}. Run: pnpm install`, { cause });
+    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `${first}onnxruntime-node could not be loaded: ${reason(cause)}. Reinstall both: pnpm install --force`, { cause });
   }
 }
 

@@ -58,7 +58,7 @@ test("another version than the pinned one is refused, naming both versions and t
   expect(() => requireVersion("1.29.1", "/some/libonnxruntime.so.1")).toThrow(
     expect.objectContaining({
       code: "LEVANTER_RUNTIME_VERSION",
-      message: "/some/libonnxruntime.so.1 is ONNX Runtime 1.29.1; levanter needs exactly 1.30.0. Run: pnpm add --save-exact onnxruntime-node@1.30.0",
+      message: "/some/libonnxruntime.so.1 is ONNX Runtime 1.29.1; levanter needs exactly 1.30.0. Let no package.json ask for another, and reinstall: pnpm install --force",
     }) as Error,
   );
 });

@@ -36,7 +36,7 @@ export interface LibrarySearch {
 export function locateLibrary(search: LibrarySearch): string {
   const { platform, arch, packageRoot } = search;
   const target = `${platform}/${arch}`;
-  const data = { platform, arch, packageRoot };
+  const data = { package: "onnxruntime-node", platform, arch, packageRoot };
   const names = fileNames[platform];
   if (names === undefined || !shipped.includes(target)) {
     throw new MarinError(
@@ -68,7 +68,10 @@ export function installedLibrary(): string {
   try {
     manifest = createRequire(import.meta.url).resolve("onnxruntime-node/package.json");
   } catch (cause) {
-    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", "the package onnxruntime-node is not installed. Run: pnpm install", { cause });
+    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", "the package onnxruntime-node is not installed. Install it: pnpm install --force", {
+      data: { package: "onnxruntime-node" },
+      cause,
+    });
   }
   return locateLibrary({
     platform: process.platform,
@@ -83,7 +86,7 @@ export function requireVersion(found: string, library: string): void {
   if (found === runtimeVersion) return;
   throw new MarinError(
     "LEVANTER_RUNTIME_VERSION",
-    `${library} is ONNX Runtime ${found}; levanter needs exactly ${runtimeVersion}. Run: pnpm add --save-exact onnxruntime-node@${runtimeVersion}`,
+    `${library} is ONNX Runtime ${found}; levanter needs exactly ${runtimeVersion}. Let no package.json ask for another, and reinstall: pnpm install --force`,
     { data: { found, expected: runtimeVersion, library } },
   );
 }
