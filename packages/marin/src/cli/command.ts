@@ -72,7 +72,11 @@ async function run(experiment: ExperimentDefinition, args: CommandArguments, env
     reporter.close();
     environment.exit(code);
   };
-  const interruption = listenForInterrupt(leave, () => environment.stderr.write("\nstopping; once more to stop at once\n"), environment.watchParent);
+  const tellStopping = (): void => {
+    reporter.clear();
+    environment.stderr.write("stopping; once more to stop at once\n");
+  };
+  const interruption = listenForInterrupt(leave, tellStopping, environment.watchParent);
   const failure: Failure = {
     reporter,
     get interrupted() {

@@ -8,6 +8,7 @@ export function createJsonReporter({ stdout }: Pick<ReporterStreams, "stdout">, 
       const { event: name, ...rest } = event;
       stdout.write(`${JSON.stringify({ event: name, time: now().toISOString(), ...rest })}\n`);
     },
+    clear(): void {},
     close(): void {},
   };
 }

@@ -40,6 +40,7 @@ export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: ()
           break;
       }
     },
+    clear(): void {},
     close(): void {},
   };
 }

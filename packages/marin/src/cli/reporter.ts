@@ -4,6 +4,8 @@ import { formatNumber, formatSeconds } from "./format.js";
 /** Shows the events of a run. Results go to standard output, everything else to standard error. */
 export interface Reporter {
   emit(event: ExperimentEvent): void;
+  /** Takes the bar of the running step off the screen until it moves again, so that other text can stand on standard error. */
+  clear(): void;
   /** Restores the terminal; nothing is shown afterwards. */
   close(): void;
 }

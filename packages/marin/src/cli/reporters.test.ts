@@ -61,6 +61,17 @@ describe("reporters", () => {
     ]);
   });
 
+  it("terminal: text written once the bar is cleared is not drawn over", () => {
+    const [out, err] = [capture(), capture()];
+    const reporter = createTerminalReporter({ stdout: out.stream, stderr: err.stream }, false);
+    for (const event of events.slice(0, 5)) reporter.emit(event);
+    reporter.clear();
+    const before = err.text().length;
+    reporter.emit({ event: "error", code: "MARIN_INTERRUPTED", message: "interrupted in step train", exitCode: 130, data: {} });
+    reporter.close();
+    expect(err.text().slice(before)).toBe("interrupted in step train\n");
+  });
+
   it.each([true, false])("terminal: a bar for the running step, a line for each finished one; color %s", (color) => {
     const [out, err] = [capture(), capture()];
     const reporter = createTerminalReporter({ stdout: out.stream, stderr: err.stream }, color);

@@ -67,6 +67,7 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
           break;
       }
     },
+    clear: hide,
     close(): void {
       last = undefined;
       hide();
