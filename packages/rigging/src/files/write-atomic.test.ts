@@ -67,6 +67,14 @@ describe("writeFileAtomic", () => {
     expect(await readdir(directory)).toEqual(["taken"]);
   });
 
+  test("how much a stream needs is not known, and not claimed", async () => {
+    async function* stream(): AsyncGenerator<Uint8Array> {
+      yield await Promise.resolve(Buffer.from("text"));
+    }
+    const message = /^Cannot write .*a: there is no such file or directory\.$/;
+    await expect(writeFileAtomic(join(directory, "no", "a"), stream())).rejects.toMatchObject({ message: expect.stringMatching(message) as string });
+  });
+
   test("names as long as the system allows", async () => {
     const path = join(directory, "ü".repeat(127));
     await writeFileAtomic(path, "x");

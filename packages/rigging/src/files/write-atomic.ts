@@ -16,7 +16,7 @@ const swept = new Set<string>();
  * @param path - the file; its directory must exist
  * @param data - text (written as UTF-8), bytes, or a stream of bytes
  * @returns bytes written
- * @throws MarinError RIGGING_DISK_FULL (names the path and the bytes needed), RIGGING_ACCESS_DENIED, RIGGING_NOT_FOUND
+ * @throws MarinError RIGGING_DISK_FULL (names the path and, unless the data is a stream, the bytes needed), RIGGING_ACCESS_DENIED, RIGGING_NOT_FOUND
  * (no such directory), RIGGING_IS_DIRECTORY; whatever the stream throws, unchanged
  */
 export async function writeFileAtomic(path: string, data: string | Uint8Array | AsyncIterable<Uint8Array>): Promise<number> {
@@ -41,7 +41,7 @@ export async function writeFileAtomic(path: string, data: string | Uint8Array | 
     return written;
   } catch (error) {
     await rm(temporary, { force: true });
-    throw fileError(error, { action: "write", path, bytes: size ?? written });
+    throw fileError(error, { action: "write", path, ...(size === undefined ? {} : { bytes: size }) });
   }
 }
 
