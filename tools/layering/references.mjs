@@ -47,6 +47,8 @@ export function findReferences(fileName, text) {
       add("new URL", node.arguments[0], { judged: "text", computed: false });
     } else if (literalText(node) !== undefined && !claimed.has(node)) {
       add("string", node, { judged: "text" });
+    } else if ((ts.isBinaryExpression(node) || ts.isTemplateExpression(node)) && !claimed.has(node) && foldText(node) !== undefined) {
+      references.push({ form: "joined texts", specifier: foldText(node), start: node.getStart(source), end: node.getEnd(), judged: "text", typeOnly: false });
     }
     ts.forEachChild(node, visit);
   };
