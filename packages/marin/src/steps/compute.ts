@@ -3,9 +3,21 @@ import { selectEngine, type Engine, type TrainerConfig } from "@marin/levanter";
 /** What computes: the part of every model step's configuration, as in the trainer's options. */
 export type ComputeConfig = Pick<TrainerConfig, "engine" | "threads">;
 
-/** Starts the engine, has `use` work with it, and releases it. */
+/** Lines about the choice of an engine that this process has said: several steps of a run make the same choice. */
+const said = new Set<string>();
+
+/** Passes each line on the first time it is given. */
+export function sayOnce(log: (message: string) => void, lines: Set<string> = said): (line: string) => void {
+  return (line) => {
+    if (lines.has(line)) return;
+    lines.add(line);
+    log(line);
+  };
+}
+
+/** Starts the engine, has `use` work with it, and releases it. Why a faster engine was passed over is logged once in a process. */
 export async function withEngine<T>({ engine: name, threads: count }: ComputeConfig, log: (message: string) => void, use: (engine: Engine) => Promise<T>): Promise<T> {
-  const started = await selectEngine({ engine: name, threads: count === 0 ? undefined : count, onNotice: log });
+  const started = await selectEngine({ engine: name, threads: count === 0 ? undefined : count, onNotice: sayOnce(log) });
   try {
     return await use(started);
   } finally {

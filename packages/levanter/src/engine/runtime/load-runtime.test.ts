@@ -28,6 +28,13 @@ test("where koffi cannot be used, onnxruntime-node's run() serves, with one line
   });
 });
 
+test("where koffi is absent, the line says what brings it back", async () => {
+  expect(await runScript("koffi-absent.ts")).toEqual({
+    kind: "node",
+    notices: [expect.stringMatching(/copies tensors at each call: koffi could not be loaded: .*\. Reinstall it: pnpm install --force$/)],
+  });
+});
+
 test("where onnxruntime-node is absent, the error names it once, with what brings it back", async () => {
   expect(await runScript("package-absent.ts")).toEqual({
     code: "LEVANTER_RUNTIME_UNAVAILABLE",

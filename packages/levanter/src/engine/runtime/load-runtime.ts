@@ -23,7 +23,7 @@ export async function loadRuntime(onNotice: (line: string) => void, forced: stri
   } catch (error) {
     if (isMarinError(error, "LEVANTER_RUNTIME_VERSION")) throw error;
     const runtime = await loadNode(error);
-    onNotice(`ONNX Runtime runs through onnxruntime-node's run(), which copies tensors at each call: ${reason(error)}`);
+    onNotice(`ONNX Runtime runs through onnxruntime-node's run(), which copies tensors at each call: ${reason(error)}${cure(error)}`);
     return runtime;
   }
 }
@@ -34,7 +34,7 @@ async function loadKoffi(): Promise<Runtime> {
     return koffiRuntime();
   } catch (cause) {
     if (isMarinError(cause)) throw cause;
-    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `koffi could not be loaded: ${reason(cause)}`, { cause });
+    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `koffi could not be loaded: ${reason(cause)}`, { cause, data: { repair: "pnpm install --force" } });
   }
 }
 
@@ -49,6 +49,12 @@ async function loadNode(before?: unknown): Promise<Runtime> {
     const first = before === undefined ? "" : `${reason(before)}; `;
     throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `${first}onnxruntime-node could not be loaded: ${reason(cause)}. Reinstall both: pnpm install --force`, { cause });
   }
+}
+
+/** What repairs the failure, where a command does. */
+function cure(error: unknown): string {
+  const repair = isMarinError(error) ? error.data["repair"] : undefined;
+  return typeof repair === "string" ? `. Reinstall it: ${repair}` : "";
 }
 
 function reason(error: unknown): string {
