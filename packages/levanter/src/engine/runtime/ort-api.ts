@@ -72,7 +72,6 @@ export interface OrtApi {
   createTensor(info: Pointer, data: ArrayBufferView, shape: BigInt64Array, elementType: number): Pointer;
   releaseValue(value: Pointer): void;
   run(session: Pointer, call: RunArguments): Promise<void>;
-  runSync(session: Pointer, call: RunArguments): void;
 }
 
 /** Arrays of native pointers for one call, kept alive by their owner until the call has ended. */
@@ -235,6 +234,5 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
     },
     releaseValue: release(table.releaseValue),
     run: (session, call) => later("run the graph", run, runArgs(session, call)),
-    runSync: (session, call) => check("run the graph", run(...runArgs(session, call))),
   };
 }
