@@ -116,3 +116,8 @@ export function requireScalar(what: string, name: string, given: Readonly<Record
   if (value === undefined) throw new MarinError("LEVANTER_SHAPE", `${what}: scalar "${name}" is missing`, { data: { scalar: name } });
   return value;
 }
+
+/** The error for a buffer or group that another engine allocated. */
+export function foreignBuffer(): MarinError {
+  return new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+}

@@ -1,7 +1,7 @@
 import { availableParallelism, cpus } from "node:os";
 import { isMarinError, MarinError } from "@marin/iris";
 import { ArenaBuffer, ArenaGroup } from "./arena-group.js";
-import { requireBuffers, requireDistinct } from "./buffer-checks.js";
+import { foreignBuffer, requireBuffers, requireDistinct } from "./buffer-checks.js";
 import { ChunkedElementwise, ChunkedReduce } from "./chunked-programs.js";
 import type { ChunkContext } from "./chunked-programs.js";
 import { compileElementwiseToOnnx, compileReduceToOnnx, compileToOnnx } from "./compile.js";
@@ -108,17 +108,13 @@ export class OnnxEngine implements Engine {
 
   #ownBuffer(buffer: EngineBuffer): ArenaBuffer {
     if (buffer instanceof ArenaBuffer && buffer.group.queue === this.#queue) return buffer;
-    throw foreign();
+    throw foreignBuffer();
   }
 
   #ownGroup(group: BufferGroup): ArenaGroup {
     if (group instanceof ArenaGroup && group.queue === this.#queue) return group;
-    throw foreign();
+    throw foreignBuffer();
   }
-}
-
-function foreign(): MarinError {
-  return new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
 }
 
 /** Adds to the runtime's own errors which program they are about. */

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError, isMarinError } from "@marin/iris";
-import { hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
+import { foreignBuffer, hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import { cpuFeatures } from "./cpu-features.js";
 import { elementCount } from "./shape.js";
 import { startBackend } from "./tfjs-backends.js";
@@ -103,7 +103,7 @@ export class EagerEngine implements Engine {
 
   #own(buffer: EngineBuffer | undefined): EagerBuffer {
     if (buffer instanceof EagerBuffer && buffer.engine === this) return buffer;
-    throw new MarinError("LEVANTER_FOREIGN_BUFFER", "a buffer belongs to another engine; allocate it with the engine that runs the program");
+    throw foreignBuffer();
   }
 
   #flatInputs(groups: readonly string[], given: Readonly<Record<string, BufferGroup>>, tensor: string): Record<string, tf.Tensor> {

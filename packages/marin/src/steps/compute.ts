@@ -1,4 +1,4 @@
-import { selectEngine, type Engine, type TrainerConfig } from "@marin/levanter";
+import { loadParameters, selectEngine, type Engine, type EngineBuffer, type LanguageModel, type TrainerConfig } from "@marin/levanter";
 
 /** What computes: the part of every model step's configuration, as in the trainer's options. */
 export type ComputeConfig = Pick<TrainerConfig, "engine" | "threads">;
@@ -23,4 +23,26 @@ export async function withEngine<T>({ engine: name, threads: count }: ComputeCon
   } finally {
     await started.dispose();
   }
+}
+
+/** A trained model as an engine runs it. */
+export interface LoadedModel {
+  readonly engine: Engine;
+  readonly model: LanguageModel;
+  /** The parameters on the engine, by name. */
+  readonly parameters: Readonly<Record<string, EngineBuffer>>;
+}
+
+/** Starts the engine, loads a checkpoint's parameters onto it, has `use` work with them, and releases both. */
+export async function withLoadedModel<T>(
+  config: ComputeConfig, log: (message: string) => void, { model, checkpoint }: { readonly model: LanguageModel; readonly checkpoint: string }, use: (loaded: LoadedModel) => Promise<T>,
+): Promise<T> {
+  return withEngine(config, log, async (engine) => {
+    const parameters = await loadParameters(engine, model, checkpoint);
+    try {
+      return await use({ engine, model, parameters: parameters.buffers });
+    } finally {
+      parameters.release();
+    }
+  });
 }

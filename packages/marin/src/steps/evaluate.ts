@@ -1,8 +1,8 @@
-import { evaluateLoss, loadParameters, TokenStore } from "@marin/levanter";
+import { evaluateLoss, TokenStore } from "@marin/levanter";
 
 import { evaluateBaselines, type Baseline } from "../evaluation/baselines.js";
 import { defineStep, type StepContext } from "../step.js";
-import { withEngine, type ComputeConfig } from "./compute.js";
+import { withLoadedModel, type ComputeConfig } from "./compute.js";
 import { documentsPath, type DocumentsResult } from "./documents.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 import { trainedModel, type TrainedModel } from "./train.js";
@@ -51,15 +51,7 @@ export const evaluateStep = defineStep({
   async run(context: StepContext<ComputeConfig, { model: TrainedModel; tokens: TokensResult; baselines: BaselinesResult }>): Promise<EvaluateResult> {
     const { config, inputs, signal, log, progress } = context;
     const store = await TokenStore.open(tokensPath(inputs.tokens, "validation"));
-    const { model, checkpoint } = trainedModel(inputs.model);
-    const result = await withEngine(config, log, async (engine) => {
-      const parameters = await loadParameters(engine, model, checkpoint);
-      try {
-        return await evaluateLoss({ engine, model, parameters: parameters.buffers, store, signal, onProgress: progress });
-      } finally {
-        parameters.release();
-      }
-    });
+    const result = await withLoadedModel(config, log, trainedModel(inputs.model), (loaded) => evaluateLoss({ ...loaded, store, signal, onProgress: progress }));
     return {
       validationLoss: result.loss,
       bitsPerByte: result.bitsPerByte,

@@ -1,10 +1,10 @@
-import { generate, loadParameters, RandomKey } from "@marin/levanter";
+import { generate, RandomKey } from "@marin/levanter";
 import { escapeControls } from "@marin/rigging";
 import { z } from "zod";
 
 import { loadTokenizer } from "../processing/tokenizer/tokenizer.js";
 import { defineStep, type StepContext } from "../step.js";
-import { withEngine, type ComputeConfig } from "./compute.js";
+import { withLoadedModel, type ComputeConfig } from "./compute.js";
 import { tokenizerPath, type TokenizerResult } from "./tokenizer.js";
 import { trainedModel, type TrainedModel } from "./train.js";
 
@@ -35,30 +35,22 @@ export const sampleStep = defineStep({
   executionOnly: ["threads"],
   async run({ config, inputs, signal, log, progress }: StepContext<SampleConfig, { model: TrainedModel; tokenizer: TokenizerResult }>): Promise<SampleResult> {
     const tokenizer = await loadTokenizer(tokenizerPath(inputs.tokenizer));
-    const { model, checkpoint } = trainedModel(inputs.model);
-    const drawn = await withEngine(config, log, async (engine) => {
-      const parameters = await loadParameters(engine, model, checkpoint);
-      let done = 0;
-      try {
-        return await generate({
-          engine,
-          model,
-          parameters: parameters.buffers,
-          prompt: [tokenizer.endOfTextId, ...tokenizer.encode(config.prompt)],
-          maxTokens: config.tokens,
-          temperature: config.temperature,
-          topK: config.topK,
-          key: RandomKey.fromSeed(config.seed).fold("sample"),
-          stopToken: tokenizer.endOfTextId,
-          signal,
-          onToken: () => {
-            progress({ done: ++done, total: config.tokens, unit: "tokens" });
-          },
-        });
-      } finally {
-        parameters.release();
-      }
-    });
+    let done = 0;
+    const drawn = await withLoadedModel(config, log, trainedModel(inputs.model), (loaded) =>
+      generate({
+        ...loaded,
+        prompt: [tokenizer.endOfTextId, ...tokenizer.encode(config.prompt)],
+        maxTokens: config.tokens,
+        temperature: config.temperature,
+        topK: config.topK,
+        key: RandomKey.fromSeed(config.seed).fold("sample"),
+        stopToken: tokenizer.endOfTextId,
+        signal,
+        onToken: () => {
+          progress({ done: ++done, total: config.tokens, unit: "tokens" });
+        },
+      }),
+    );
     return { prompt: config.prompt, continuation: tokenizer.decode(drawn), tokens: drawn.length };
   },
   // A model can write any bytes.
