@@ -16,7 +16,6 @@ export {
   formatDuration,
   isMarinError,
   lockDirectory,
-  nearest,
   parseBytes,
   parseDuration,
   publishDirectory,

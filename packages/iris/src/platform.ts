@@ -17,7 +17,6 @@ export {
   formatDuration,
   isMarinError,
   lockDirectory,
-  nearest,
   parseBytes,
   parseDuration,
   publishDirectory,

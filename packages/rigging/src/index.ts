@@ -4,7 +4,6 @@ export { formatDuration, parseDuration } from "./duration.js";
 export { escapeControls } from "./escape.js";
 export { createLogger, logLevels, silentLogger, type LogFields, type LogLevel, type Logger, type LoggerOptions } from "./log.js";
 export { Secret, SecretStore, type SecretStoreOptions } from "./secrets.js";
-export { nearest } from "./suggest.js";
 export { fileError, type FileOperation } from "./files/file-error.js";
 export { readJson, sha256File } from "./files/read.js";
 export { removeDeadTemporaries } from "./files/temporary.js";
