@@ -44,7 +44,7 @@ export async function runExperiment(experiment: ExperimentDefinition, options: u
     signal.throwIfAborted();
     const artifact = await provide(planned, artifacts, store, { workingDirectory, signal, onEvent });
     artifacts[planned.name] = artifact;
-    lines.push(...(planned.step.definition.lines?.(artifact.result) ?? []));
+    lines.push(...(planned.step.definition.lines?.(artifact.result, artifact.directory) ?? []));
   }
   const results = Object.fromEntries(Object.values(artifacts).map(({ step, result }) => [step, result]));
   onEvent({ event: "result", experiment: experiment.name, seconds: secondsSince(started), results, lines });

@@ -70,8 +70,8 @@ export interface StepDefinition<Config, Inputs extends object, Result> {
   identity?(config: Config, context: IdentityContext): Promise<unknown>;
   /** Does the work. What it returns is kept as JSON and given to later steps. Must be deterministic in its configuration, identity and inputs. */
   run(context: StepContext<Config, Inputs>): Promise<Result>;
-  /** The lines that people should read when the experiment ends. */
-  lines?(result: Result): readonly string[];
+  /** The lines that people should read when the experiment ends. `directory` holds the artifact's files. */
+  lines?(result: Result, directory: string): readonly string[];
 }
 
 /** A step of an experiment: a kind of step with its configuration and input steps. */

@@ -54,7 +54,8 @@ export const trainStep = defineStep({
   name: "train",
   version: 1,
   resumable: true,
-  executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints", "logEvery"],
+  // `logEvery` is not among them: it decides which losses a later step finds.
+  executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints"],
   runRecords: ["metrics.jsonl"],
   async run(context: StepContext<TrainConfig, { tokens: TokensResult }>): Promise<TrainedModel> {
     const { config, inputs, directory, signal, log, metrics, progress } = context;
