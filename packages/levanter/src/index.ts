@@ -12,10 +12,13 @@ export { selectEngine, type EngineDevice, type EngineSelection } from "./engine/
 export type { BufferGroup, Engine, EngineBuffer, EngineName, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export type { LanguageModel } from "./models/language-model.js";
+export { buildModel, modelConfigSchema, modelPresets, type ModelConfig, type ModelPreset } from "./models/model-config.js";
 export type { AdamWStep } from "./optim/adamw.js";
 export { TrainingState, type GradientSummary, type TrainingShape } from "./training-state.js";
 export { evaluateLoss, LossEvaluator, type EvaluateLossRun, type EvaluateOptions, type EvaluationResult } from "./eval/loss-evaluator.js";
 export { learningRateSchedule, type LearningRateSchedule } from "./optim/learning-rate.js";
 export { generate, type GenerateOptions } from "./sampling/generate.js";
 export { Trainer, type StepHook, type StepInfo, type TrainerOptions, type TrainOptions, type TrainResult } from "./trainer.js";
-export { trainerConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
+export { trainerConfigSchema, trainingConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
+export { configureMegascaleFromIris } from "./megascale.js";
+export { trainLm, type TrainLmConfig } from "./main/train-lm.js";

@@ -1,14 +1,14 @@
 import { join } from "node:path";
-import { getIrisCtx, lockDirectory, type IrisContext, type Logger } from "@marin/iris";
+import { getIrisCtx, lockDirectory, MarinError, type IrisContext, type Logger } from "@marin/iris";
 import { modelIdentity, type RunIdentity } from "./checkpoint/metadata.js";
 import { requireLength, requireText, requireVocabulary } from "./data/fit.js";
-import type { TokenStore } from "./data/token-store.js";
+import { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
 import { selectEngine } from "./engine/select.js";
 import type { EvaluationResult } from "./eval/loss-evaluator.js";
 import type { LanguageModel } from "./models/language-model.js";
-import { parseConfig } from "./parse-config.js";
-import { trainerConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
+import { buildModel } from "./models/model-config.js";
+import { parseTrainerConfig, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
 import { TrainingRun } from "./training-run.js";
 
 /** What is known after a step. */
@@ -51,9 +51,10 @@ export interface TrainerOptions {
 
 /** What to train on, and where to keep it. */
 export interface TrainOptions {
-  readonly model: LanguageModel;
-  /** Tokens to train on. */
-  readonly tokens: TokenStore;
+  /** Default: the one that the configuration names, with the vocabulary of the tokens. */
+  readonly model?: LanguageModel | undefined;
+  /** Tokens to train on. Default: the store in the directory that the configuration names as `dataset`. */
+  readonly tokens?: TokenStore | undefined;
   /** Tokens to validate on, whole, every `evaluateEvery` steps and at the end. */
   readonly validation?: TokenStore | undefined;
   /** Directory of this run alone: `checkpoints/` and `metrics.jsonl`. A run found there is resumed. */
@@ -91,7 +92,7 @@ export class Trainer {
 
   /** Throws `LEVANTER_CONFIG` naming the field when an option is unknown or out of range. */
   constructor(config: TrainerConfigInput = {}, options: TrainerOptions = {}) {
-    this.config = parseConfig("the trainer's configuration", trainerConfigSchema, config);
+    this.config = parseTrainerConfig(config);
     this.#options = options;
   }
 
@@ -112,7 +113,9 @@ export class Trainer {
    * (RIGGING_DISK_FULL, ...), the checkpoints before intact
    */
   async train(options: TrainOptions): Promise<TrainResult> {
-    const { model, tokens, directory } = options;
+    const { directory } = options;
+    const tokens = options.tokens ?? (await TokenStore.open(this.#named("dataset", "tokens")));
+    const model = options.model ?? buildModel(this.#named("model", "model"), tokens.vocabSize);
     requireLength(model, this.config.sequenceLength);
     requireVocabulary(model, tokens);
     if (options.validation !== undefined) {
@@ -127,6 +130,8 @@ export class Trainer {
       try {
         const run = new TrainingRun({
           ...options,
+          model,
+          tokens,
           engine,
           config: this.config,
           identity: runIdentity(this.config, model, tokens),
@@ -143,6 +148,13 @@ export class Trainer {
     } finally {
       await lock.release();
     }
+  }
+
+  /** What the configuration names. Throws `LEVANTER_CONFIG` where it doesn't. */
+  #named<F extends "model" | "dataset">(field: F, option: string): NonNullable<TrainerConfig[F]> {
+    const value = this.config[field];
+    if (value !== undefined) return value;
+    throw new MarinError("LEVANTER_CONFIG", `there is no ${option} to train: name it in the trainer's configuration as "${field}", or hand it to train() as "${option}"`, { data: { field } });
   }
 }
 
@@ -165,9 +177,12 @@ function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined
 /** Options that may change between the starts of one run: its numbers do not depend on them. */
 const FREE_OPTIONS: ReadonlySet<string> = new Set(["evaluateEvery", "checkpointEvery", "keepCheckpoints", "logEvery", "engine", "threads"] satisfies (keyof TrainerConfig)[]);
 
+/** Names that stand for something with an identity of its own: the model's fields, the tokens' fingerprint. AdamW is the one optimizer. */
+const NAMES: ReadonlySet<string> = new Set(["model", "optimizer", "dataset"] satisfies (keyof TrainerConfig)[]);
+
 /** Everything that the numbers of a run depend on. */
 function runIdentity(config: TrainerConfig, model: LanguageModel, tokens: TokenStore): RunIdentity {
-  const deciding = Object.entries(config).filter(([name, value]) => value !== undefined && !FREE_OPTIONS.has(name));
+  const deciding = Object.entries(config).filter(([name, value]) => value !== undefined && !FREE_OPTIONS.has(name) && !NAMES.has(name));
   const options = deciding.map(([name, value]) => [`trainer.${name}`, value]);
   return { ...modelIdentity(model), ...(Object.fromEntries(options) as RunIdentity), "data.fingerprint": tokens.fingerprint };
 }

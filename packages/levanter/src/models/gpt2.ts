@@ -14,15 +14,24 @@ import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
 import type { LanguageModel } from "./language-model.js";
 
-/** Shape of a GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tanh GELU, head tied to the token embedding. */
-export const gpt2ConfigSchema = z.strictObject({
+/** The fields of a GPT-2's configuration. */
+export const gpt2Shape = {
   vocabSize: z.int().positive().describe("V, tokens in the vocabulary"),
   sequenceLength: z.int().positive().default(1024).describe("longest T, in tokens"),
   hiddenSize: z.int().positive().default(768).describe("D, width of the residual stream; a multiple of heads"),
   layers: z.int().positive().default(12).describe("L, number of blocks"),
   heads: z.int().positive().default(12).describe("H, attention heads"),
   layerNormEpsilon: z.number().positive().default(1e-5).describe("added to the variance in layer norms"),
-}).refine((config) => config.hiddenSize % config.heads === 0, { error: "hiddenSize must be a multiple of heads", path: ["hiddenSize"] });
+};
+
+/** The rule between a GPT-2's fields, as arguments of a schema's `refine`. */
+export const gpt2Widths = [
+  (config: { readonly hiddenSize: number; readonly heads: number }): boolean => config.hiddenSize % config.heads === 0,
+  { error: "hiddenSize must be a multiple of heads", path: ["hiddenSize"] },
+] as const satisfies readonly [unknown, { error: string; path: string[] }];
+
+/** Shape of a GPT-2 (Radford et al. 2019): pre-norm blocks, learned positions, tanh GELU, head tied to the token embedding. */
+const gpt2ConfigSchema = z.strictObject(gpt2Shape).refine(...gpt2Widths);
 
 /** What {@link gpt2} takes; defaults are those of GPT-2 124M. */
 export type Gpt2Config = z.input<typeof gpt2ConfigSchema>;
