@@ -7,6 +7,7 @@ import { z } from "zod";
 
 import { defineStep, type Artifact, type StepContext } from "../step.js";
 import { withEngine } from "./compute.js";
+import { writeLossCurve } from "./loss-curve.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 
 /** Options of the model that {@link trainStep} trains. */
@@ -54,7 +55,7 @@ export const trainStep = defineStep({
   name: "train",
   version: 1,
   resumable: true,
-  // `logEvery` is not among them: it decides which losses a later step finds.
+  // Not logEvery: it decides which points the artifact's curve has.
   executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints"],
   runRecords: ["metrics.jsonl"],
   async run(context: StepContext<TrainConfig, { tokens: TokensResult }>): Promise<TrainedModel> {
@@ -82,6 +83,7 @@ export const trainStep = defineStep({
       return trainer.train({ model, tokens, validation, directory, signal, onStep });
     });
     await keepOnly(result.checkpoint);
+    await writeLossCurve(directory, config);
     return { model: modelConfig, checkpoint: `checkpoints/${basename(result.checkpoint)}`, parameters, steps: result.step, loss: result.loss };
   },
 });
