@@ -29,12 +29,12 @@ export {
 export {
   getIrisCtx,
   irisCtx,
-  withLocalContext,
   type IrisContext,
-  type LocalContextOptions,
   type MetricValues,
   type MetricsReporter,
   type TaskProgress,
 } from "./runtime/context.js";
+export { type EndpointHandle, type Registry } from "./runtime/endpoints.js";
+export { withLocalContext, type LocalContextOptions } from "./runtime/local-context.js";
 export { defineExtension, provide, type ExtensionKey, type ProvidedExtension } from "./runtime/extensions.js";
 export { shardingExtension, type ShardingProvider, type SliceTopology } from "./runtime/sharding.js";

@@ -2,8 +2,9 @@ import { EventEmitter, once } from "node:events";
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createLogger, isMarinError, silentLogger } from "../platform.js";
-import { getIrisCtx, irisCtx, type TaskProgress, withLocalContext } from "./context.js";
+import { getIrisCtx, irisCtx, type TaskProgress } from "./context.js";
 import { defineExtension, provide } from "./extensions.js";
+import { withLocalContext } from "./local-context.js";
 import { type ShardingProvider, shardingExtension } from "./sharding.js";
 
 test("outside a task irisCtx throws and says how to run inside one; getIrisCtx is undefined", () => {
@@ -101,7 +102,7 @@ test("a task is aborted by its own signal and by the one around it", async () =>
 
 test("two copies of the module share one context, and keys of the same name are the same key", async () => {
   vi.resetModules();
-  const copy = await import("./context.js");
+  const copy = { ...(await import("./context.js")), ...(await import("./local-context.js")) };
   expect(copy.irisCtx).not.toBe(irisCtx);
   const key = defineExtension<number>("test.copies");
   expect(withLocalContext({ jobId: "shared" }, () => copy.irisCtx().jobId)).toBe("shared");

@@ -1,0 +1,123 @@
+import { formatBytes } from "../platform.js";
+import type { Resources } from "../jobs/job-spec.js";
+
+/** A machine, as the scheduler sees it. */
+export interface Machine {
+  /** Its name. */
+  readonly name: string;
+  /** All it has. */
+  readonly capacity: Resources;
+  /** What running tasks leave. */
+  readonly free: Resources;
+}
+
+/** A task that waits, as the scheduler sees it. */
+export interface WaitingTask {
+  /** Names it in the decision. */
+  readonly key: string;
+  /** What it asks for. */
+  readonly resources: Resources;
+  /** What its ancestors hold until after it has ended: it can never have that. */
+  readonly heldByAncestors: Resources;
+}
+
+/** What the scheduler says about one waiting task. */
+export type Placement =
+  | { readonly key: string; readonly kind: "start"; readonly machine: string }
+  | { readonly key: string; readonly kind: "wait"; readonly reason: string }
+  | { readonly key: string; readonly kind: "impossible"; readonly shortage: Shortage };
+
+/** The dimension in which a task asks for more than any machine has. */
+export interface Shortage {
+  /** "cpu", "memoryBytes", "gpu", or "combination": each dimension is to be had, but on no single machine. */
+  readonly dimension: keyof Resources | "combination";
+  /** What the task asks for, for people. */
+  readonly asked: string;
+  /** The most that a machine of the cluster could give, for people. */
+  readonly available: string;
+}
+
+/** No resources at all. */
+export const noResources: Resources = { cpu: 0, memoryBytes: 0, gpu: 0 };
+
+const dimensions = ["cpu", "memoryBytes", "gpu"] as const;
+
+/**
+ * Decides which waiting tasks start, and on which machine. Pure: the same question gets the same answer. Tasks are taken in the given
+ * order, each on the first machine with room; one that does not fit lets those behind it pass.
+ *
+ * @param machines - the cluster
+ * @param waiting - the tasks, first submitted first
+ * @returns one placement for each waiting task, in their order
+ */
+export function schedule(machines: readonly Machine[], waiting: readonly WaitingTask[]): Placement[] {
+  const free = machines.map((machine) => machine.free);
+  return waiting.map(({ key, resources, heldByAncestors }): Placement => {
+    const shortage = shortageOf(machines, resources, heldByAncestors);
+    if (shortage !== undefined) return { key, kind: "impossible", shortage };
+    const place = free.findIndex((room) => fits(resources, room));
+    const machine = machines[place];
+    const room = free[place];
+    if (machine === undefined || room === undefined) return { key, kind: "wait", reason: waitingReason(machines, free, resources) };
+    free[place] = subtract(room, resources);
+    return { key, kind: "start", machine: machine.name };
+  });
+}
+
+/**
+ * In what a task asks for more than the cluster could ever give it, or undefined when it fits.
+ *
+ * @param machines - the cluster
+ * @param asked - what the task asks for
+ * @param heldByAncestors - what is out of reach because the task's ancestors hold it. Default nothing
+ */
+export function shortageOf(machines: readonly Pick<Machine, "capacity">[], asked: Resources, heldByAncestors: Resources = noResources): Shortage | undefined {
+  // Where the ancestors run is not looked at: with several machines they may leave one of them whole.
+  const reachable = machines.map(({ capacity }) => (machines.length === 1 ? subtract(capacity, heldByAncestors) : capacity));
+  if (reachable.some((room) => fits(asked, room))) return undefined;
+  for (const dimension of dimensions) {
+    const most = Math.max(0, ...reachable.map((room) => room[dimension]));
+    if (asked[dimension] > most) return { dimension, asked: amount(dimension, asked[dimension]), available: amount(dimension, most) };
+  }
+  return { dimension: "combination", asked: describe(asked), available: reachable.map(describe).join("; ") };
+}
+
+/** `a` and `b` together. */
+export function add(a: Resources, b: Resources): Resources {
+  return combine(a, b, 1);
+}
+
+/** `a` without `b`. */
+export function subtract(a: Resources, b: Resources): Resources {
+  return combine(a, b, -1);
+}
+
+/** Processors are counted in thousandths, so that fractions add up exactly. */
+function combine(a: Resources, b: Resources, sign: 1 | -1): Resources {
+  return {
+    cpu: (Math.round(a.cpu * 1000) + sign * Math.round(b.cpu * 1000)) / 1000,
+    memoryBytes: a.memoryBytes + sign * b.memoryBytes,
+    gpu: a.gpu + sign * b.gpu,
+  };
+}
+
+function fits(asked: Resources, room: Resources): boolean {
+  return dimensions.every((dimension) => asked[dimension] <= room[dimension]);
+}
+
+function waitingReason(machines: readonly Machine[], free: readonly Resources[], asked: Resources): string {
+  const reasons = dimensions
+    .map((dimension) => ({ dimension, most: Math.max(...free.map((room) => room[dimension])), all: Math.max(...machines.map(({ capacity }) => capacity[dimension])) }))
+    .filter(({ dimension, most }) => asked[dimension] > most)
+    .map(({ dimension, most, all }) => `waits for ${dimension}: asks ${amount(dimension, asked[dimension])}, free ${amount(dimension, most)} of ${amount(dimension, all)}`);
+  return reasons.length > 0 ? reasons.join("; ") : `waits for a machine with room for ${describe(asked)} at once`;
+}
+
+function describe(resources: Resources): string {
+  const parts = dimensions.filter((dimension) => resources[dimension] > 0).map((dimension) => `${dimension} ${amount(dimension, resources[dimension])}`);
+  return parts.length === 0 ? "nothing" : parts.join(", ");
+}
+
+function amount(dimension: keyof Resources, value: number): string {
+  return dimension === "memoryBytes" ? formatBytes(value) : String(value);
+}
