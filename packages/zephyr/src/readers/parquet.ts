@@ -1,0 +1,212 @@
+import { isMarinError, MarinError } from "@marin/iris";
+import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema, type RowGroup } from "hyparquet";
+import { decompressors } from "../parquet/codecs.js";
+import { columnDecoder, refuseUnsupported, storedForm, storedParsers } from "../parquet/decode.js";
+import { typeOf } from "../parquet/schema.js";
+import type { ParquetRecord, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
+import { type ByteSource, openFileSource } from "../sources.js";
+
+/** Settings of a {@link ParquetReader}. */
+export interface ParquetReaderOptions {
+  /** The file. */
+  readonly path: string;
+  /** The columns to read; only their bytes are fetched. Default: all. */
+  readonly columns?: readonly string[];
+  /** Aborts the reading. Default: never. */
+  readonly signal?: AbortSignal;
+}
+
+/** Bytes fetched first, from the file's end: its table of contents. */
+const footerBytes = 1 << 16;
+
+/** The file and its table of contents. */
+interface OpenFile {
+  readonly source: ByteSource;
+  readonly metadata: FileMetaData;
+}
+
+/**
+ * The records of a Parquet file, in order, with exact values ({@link ParquetValue} has the table). One row group is held
+ * in memory at a time, and only the chosen columns are fetched. Can be iterated again.
+ *
+ * Reads pages v1 and v2, every encoding in use, and the codecs snappy, gzip, brotli, zstd and LZ4.
+ *
+ * Every method throws MarinError ZEPHYR_BAD_PARQUET naming the file and the offset when the file is cut short, damaged or
+ * no Parquet; ZEPHYR_NO_COLUMN; ZEPHYR_PARQUET_UNSUPPORTED (encrypted files, BSON, variants); RIGGING_NOT_FOUND and the
+ * other file errors.
+ */
+export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
+  readonly #options: ParquetReaderOptions;
+  #opened: Promise<OpenFile> | undefined;
+
+  /** @param options - the file and what to read of it */
+  constructor(options: ParquetReaderOptions) {
+    this.#options = options;
+  }
+
+  /** Rows in the file; reads its table of contents only. */
+  async rowCount(): Promise<number> {
+    const { metadata } = await this.#open();
+    return Number(metadata.num_rows);
+  }
+
+  /** Columns by name and type, in the file's order; a writer given this schema writes the same types. */
+  async schema(): Promise<ParquetSchema> {
+    const { metadata } = await this.#open();
+    return Object.fromEntries(parquetSchema(metadata).children.map((node) => [node.element.name, typeOf(node)]));
+  }
+
+  /** The names of the columns, in the file's order, and their types. */
+  async columns(): Promise<readonly { readonly name: string; readonly type: ParquetType }[]> {
+    return Object.entries(await this.schema()).map(([name, type]) => ({ name, type }));
+  }
+
+  /** The notes in the file's table of contents, by key. */
+  async notes(): Promise<Readonly<Record<string, string>>> {
+    const { metadata } = await this.#open();
+    return Object.fromEntries((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""]));
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    const { path, signal } = this.#options;
+    const { source, metadata } = await this.#open();
+    const tree = parquetSchema(metadata);
+    const columns = this.#chosen(tree.children.map(({ element }) => element.name));
+    const chosen = tree.children.filter(({ element }) => columns.includes(element.name));
+    refuseUnsupported(path, { ...tree, children: chosen });
+    const decoders = chosen.map((node) => ({ name: node.element.name, decode: columnDecoder(node) }));
+    const stored = storedForm(metadata);
+    let rowStart = 0;
+    for (const [index, group] of metadata.row_groups.entries()) {
+      signal?.throwIfAborted();
+      const rowEnd = rowStart + Number(group.num_rows);
+      const rows = await this.#readGroup({ source, stored, columns, rowStart, rowEnd, index, group });
+      for (const row of rows) {
+        try {
+          for (const { name, decode } of decoders) {
+            const value = row[name];
+            // Fewer values than rows: the file claims more than it holds.
+            if (value === undefined) throw new Error(`column ${name} holds fewer values than the ${String(group.num_rows)} rows`);
+            if (decode !== undefined) row[name] = decode(value);
+          }
+        } catch (cause) {
+          throw badGroup(path, index, group, cause);
+        }
+        yield row as T;
+      }
+      rowStart = rowEnd;
+    }
+  }
+
+  #chosen(present: readonly string[]): string[] {
+    const { columns, path } = this.#options;
+    const missing = columns?.find((column) => !present.includes(column));
+    if (missing === undefined) return columns === undefined ? [...present] : [...columns];
+    throw new MarinError("ZEPHYR_NO_COLUMN", `${path} has no column "${missing}"; its columns are ${present.join(", ")}.`, { data: { path, column: missing, columns: [...present] } });
+  }
+
+  async #readGroup(read: {
+    readonly source: ByteSource;
+    readonly stored: FileMetaData;
+    readonly columns: string[];
+    readonly rowStart: number;
+    readonly rowEnd: number;
+    readonly index: number;
+    readonly group: RowGroup;
+  }): Promise<Record<string, ParquetValue>[]> {
+    const { source, stored, columns, rowStart, rowEnd, index, group } = read;
+    if (rowEnd === rowStart) return [];
+    try {
+      return await parquetReadObjects({
+        file: asyncBuffer(source),
+        metadata: stored,
+        columns,
+        rowStart,
+        rowEnd,
+        compressors: decompressors,
+        utf8: false,
+        geoparquet: false,
+        parsers: storedParsers,
+      });
+    } catch (cause) {
+      throw badGroup(source.path, index, group, cause);
+    }
+  }
+
+  #open(): Promise<OpenFile> {
+    this.#opened ??= openParquet(this.#options.path).catch((error: unknown) => {
+      // The next call tries again: the file may have come meanwhile.
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+}
+
+async function openParquet(path: string): Promise<OpenFile> {
+  const source = await openFileSource(path);
+  const { bytes } = source;
+  if (bytes < 12) throw badParquet(path, 0, `it has ${String(bytes)} bytes, fewer than the smallest Parquet file`);
+  let metadata: FileMetaData;
+  try {
+    metadata = await parquetMetadataAsync(asyncBuffer(source), { initialFetchSize: footerBytes, geoparquet: false });
+  } catch (cause) {
+    if (isMarinError(cause)) throw cause;
+    throw badParquet(path, bytes - 8, `its end is not a table of contents (${messageOf(cause)}): it was cut short, or is no Parquet file`, cause);
+  }
+  checkRanges(path, bytes, metadata);
+  return { source, metadata };
+}
+
+/** What the table of contents promises must lie inside the file. */
+function checkRanges(path: string, bytes: number, metadata: FileMetaData): void {
+  const limit = bytes - metadata.metadata_length - 8;
+  let rows = 0n;
+  for (const [index, group] of metadata.row_groups.entries()) {
+    rows += group.num_rows;
+    for (const { meta_data: column, encrypted_column_metadata: encrypted } of group.columns) {
+      if (column === undefined || encrypted !== undefined) {
+        throw new MarinError("ZEPHYR_PARQUET_UNSUPPORTED", `${path} is encrypted, and encrypted Parquet files are not read.`, { data: { path } });
+      }
+      const start = Number(column.dictionary_page_offset ?? column.data_page_offset);
+      const end = start + Number(column.total_compressed_size);
+      if (start < 4 || end > limit) {
+        throw badParquet(path, start, `column ${column.path_in_schema.join(".")} of row group ${String(index)} should end at byte ${String(end)}, and the data ends at ${String(limit)}`);
+      }
+    }
+  }
+  if (rows !== metadata.num_rows) {
+    throw badParquet(path, limit, `its row groups have ${String(rows)} rows together, and its table of contents says ${String(metadata.num_rows)}`);
+  }
+}
+
+function asyncBuffer(source: ByteSource): AsyncBuffer {
+  return {
+    byteLength: source.bytes,
+    slice: async (start, end = source.bytes) => {
+      const bytes = await source.read(start, end);
+      if (bytes.length !== end - start) {
+        throw badParquet(source.path, start + bytes.length, `it ends here, and ${String(end - start)} bytes were to be read from byte ${String(start)}`);
+      }
+      const { buffer, byteOffset, byteLength } = bytes;
+      return byteOffset === 0 && byteLength === buffer.byteLength ? (buffer as ArrayBuffer) : (buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+    },
+  };
+}
+
+function badGroup(path: string, index: number, group: RowGroup, cause: unknown): unknown {
+  if (isMarinError(cause)) return cause;
+  const columns = group.columns.flatMap(({ meta_data: column }) => (column === undefined ? [] : [Number(column.dictionary_page_offset ?? column.data_page_offset)]));
+  return badParquet(path, Math.min(...columns), `row group ${String(index)}, which begins here, cannot be decoded: ${messageOf(cause)}`, cause);
+}
+
+function badParquet(path: string, offset: number, reason: string, cause?: unknown): MarinError {
+  return new MarinError("ZEPHYR_BAD_PARQUET", `${path} is not a whole Parquet file, at byte ${String(offset)}: ${reason}.`, {
+    data: { path, offset },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

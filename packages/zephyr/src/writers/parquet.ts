@@ -1,0 +1,191 @@
+import { MarinError, writeFileAtomic } from "@marin/iris";
+import { ByteWriter, ParquetWriter as PageWriter } from "hyparquet-writer";
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import type { DatasetSource } from "../dataset.js";
+import { codecNames, compressors } from "../parquet/codecs.js";
+import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
+import { schemaElements } from "../parquet/schema.js";
+import type { ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
+
+/** Settings of a {@link ParquetWriter}. */
+export interface ParquetWriterOptions {
+  /** The columns. A record may leave out nullable ones, and may have no others. */
+  readonly schema: ParquetSchema;
+  /** How pages are compressed. Default "zstd". */
+  readonly compression?: ParquetCompression;
+  /** Rows in a row group, the unit that a reader holds in memory. Default 10,000. */
+  readonly rowGroupRows?: number;
+  /** A row group also ends when its values take about so many bytes. Default 64 MiB. */
+  readonly rowGroupBytes?: number;
+  /** Notes for the file's table of contents, by key. Default: none. */
+  readonly notes?: Readonly<Record<string, string>>;
+}
+
+/** What was written. */
+export interface ParquetSummary {
+  /** Rows. */
+  readonly records: number;
+  /** Row groups. */
+  readonly rowGroups: number;
+  /** Size of the file in bytes. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes a Parquet file, one record at a time. The file appears at its path complete, when {@link ParquetWriter.close}
+ * returns, or not at all. Equal records in equal order give equal bytes.
+ *
+ * A file without rows is valid, but some readers (the Rust ones) refuse it: rather write no file.
+ */
+export class ParquetWriter implements AsyncDisposable {
+  readonly #path: string;
+  readonly #options: Required<Omit<ParquetWriterOptions, "notes">>;
+  readonly #encoders: ReturnType<typeof columnEncoders>;
+  readonly #buffer = new ByteWriter(1 << 20);
+  readonly #pages: PageWriter;
+  readonly #stream = new PassThrough({ highWaterMark: 1 << 20 });
+  readonly #written: Promise<number>;
+  readonly #failed: Promise<never>;
+  #columns: Map<string, unknown[]>;
+  #rows = 0;
+  #size: Size = { bytes: 0 };
+  #records = 0;
+  #rowGroups = 0;
+  #ended = false;
+
+  /**
+   * @param path - the file; its directory must exist; what is there is replaced on close
+   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes below 1)
+   */
+  constructor(path: string, options: ParquetWriterOptions) {
+    const { schema, compression = "zstd", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, notes = {} } = options;
+    for (const [name, count] of Object.entries({ rowGroupRows, rowGroupBytes })) {
+      if (Number.isSafeInteger(count) && count >= 1) continue;
+      throw new MarinError("ZEPHYR_BAD_COUNT", `${name} is ${String(count)}, and must be a whole number of at least 1.`, { data: { name, count } });
+    }
+    this.#path = path;
+    this.#options = { schema, compression, rowGroupRows, rowGroupBytes };
+    this.#encoders = columnEncoders(schema);
+    this.#pages = new PageWriter({
+      writer: this.#buffer,
+      schema: schemaElements(schema),
+      codec: codecNames[compression],
+      compressors,
+      kvMetadata: Object.entries(notes).map(([key, value]) => ({ key, value })),
+      createdBy: "marin-zephyr version 0.1.0",
+    });
+    this.#columns = this.#emptyColumns();
+    this.#written = writeFileAtomic(path, this.#stream);
+    this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
+    // Failures are told by write and close; until one of them asks, they are not unhandled.
+    this.#failed.catch(() => undefined);
+    this.#stream.on("error", () => undefined);
+  }
+
+  /**
+   * Adds a record. Resolves when there is room for the next one.
+   *
+   * @throws MarinError ZEPHYR_BAD_RECORD naming the record (from 1 up) and the column when a value does not fit its type, a
+   * required one is missing, the record has a column that the schema lacks, or the writer was closed; RIGGING_DISK_FULL and
+   * the other file errors
+   */
+  async write(record: ParquetRecord): Promise<void> {
+    if (this.#ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
+    let column = "";
+    const row: unknown[] = [];
+    try {
+      refuseUnknown(record, this.#options.schema, "");
+      for (const [name, encode] of this.#encoders) {
+        column = name;
+        row.push(encode(record[name], this.#size));
+      }
+    } catch (cause) {
+      throw this.#badRecord(this.#records + 1, `column ${cause instanceof Misfit ? cause.column : column}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    }
+    let index = 0;
+    for (const values of this.#columns.values()) values.push(row[index++]);
+    this.#rows += 1;
+    this.#records += 1;
+    if (this.#rows >= this.#options.rowGroupRows || this.#size.bytes >= this.#options.rowGroupBytes) await this.#endRowGroup();
+  }
+
+  /**
+   * Writes what is left and puts the file in its place.
+   *
+   * @throws MarinError RIGGING_DISK_FULL and the other file errors; ZEPHYR_BAD_RECORD when it was closed or aborted before
+   */
+  async close(): Promise<ParquetSummary> {
+    if (this.#ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
+    await this.#endRowGroup();
+    this.#ended = true;
+    void this.#pages.finish();
+    await this.#flush();
+    this.#stream.end();
+    return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#written };
+  }
+
+  /** Drops everything: nothing appears at the path, what was there stays. After {@link close} it does nothing. */
+  async abort(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stream.destroy(new Error("aborted"));
+    await this.#written.catch(() => undefined);
+  }
+
+  /** {@link abort}, unless closed: a block that throws before closing leaves no file. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.abort();
+  }
+
+  #emptyColumns(): Map<string, unknown[]> {
+    return new Map(Object.keys(this.#options.schema).map((name) => [name, []]));
+  }
+
+  async #endRowGroup(): Promise<void> {
+    if (this.#rows === 0) return;
+    const columnData = [...this.#columns].map(([name, data]) => ({ name, data }));
+    // Without a flush of its own the buffer makes this synchronous.
+    void this.#pages.write({ columnData, rowGroupSize: this.#rows });
+    this.#columns = this.#emptyColumns();
+    this.#rows = 0;
+    this.#size = { bytes: 0 };
+    this.#rowGroups += 1;
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const bytes = Uint8Array.from(this.#buffer.getBytes());
+    this.#buffer.index = 0;
+    if (this.#stream.write(bytes)) return;
+    // A stream whose file failed closes without the reason: the file's own error is the one to tell.
+    const drained = once(this.#stream, "drain").catch(() => this.#failed);
+    await Promise.race([drained, this.#failed]);
+  }
+
+  #badRecord(record: number, reason: string, cause?: unknown): MarinError {
+    return new MarinError("ZEPHYR_BAD_RECORD", `Cannot write record ${String(record)} to ${this.#path}: ${reason}.`, {
+      data: { path: this.#path, record, ...(cause instanceof Misfit ? { column: cause.column } : {}) },
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+}
+
+/**
+ * Writes all records of a source to a Parquet file, which appears complete or not at all.
+ *
+ * @param path - the file; its directory must exist; what is there is replaced
+ * @param records - a dataset, a reader, an array
+ * @param options - the columns, and how to store them
+ * @throws what {@link ParquetWriter} throws; whatever the source throws, unchanged
+ */
+export async function writeParquet(path: string, records: DatasetSource<ParquetRecord>, options: ParquetWriterOptions): Promise<ParquetSummary> {
+  const writer = new ParquetWriter(path, options);
+  try {
+    for await (const record of records) await writer.write(record);
+    return await writer.close();
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+}
