@@ -16,8 +16,10 @@ export { buildModel, modelConfigSchema, modelPresets, type ModelConfig, type Mod
 export type { AdamWStep } from "./optim/adamw.js";
 export { TrainingState, type GradientSummary, type TrainingShape } from "./training-state.js";
 export { evaluateLoss, LossEvaluator, type EvaluateLossRun, type EvaluateOptions, type EvaluationResult } from "./eval/loss-evaluator.js";
+export { TextScorer } from "./eval/text-scorer.js";
 export { learningRateSchedule, type LearningRateSchedule } from "./optim/learning-rate.js";
 export { generate, type GenerateOptions } from "./sampling/generate.js";
+export { Sampler, type ContinueOptions } from "./sampling/sampler.js";
 export { Trainer, type StepHook, type StepInfo, type TrainerOptions, type TrainOptions, type TrainResult } from "./trainer.js";
 export { trainerConfigSchema, trainingConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
 export { configureMegascaleFromIris } from "./megascale.js";

@@ -1,4 +1,8 @@
-import type { TokenStore } from "./token-store.js";
+/** Tokens in a row, the last of them an end-of-text token: a token store, or one document. */
+export interface TokenSequence {
+  readonly tokens: ArrayLike<number>;
+  readonly tokenCount: number;
+}
 
 /** Rows of tokens with what the model should predict at each place. All arrays are row-major [B,T]. */
 export interface Batch {
@@ -22,7 +26,7 @@ export function emptyBatch(rows: number, sequenceLength: number): { -readonly [K
  * Fills one row with the predictions of the targets `first` to `first + sequenceLength - 1` (positions in the store), each from the token before it;
  * the store's very first token is predicted from `initialToken`. Places past the store's end stay padding. Returns the number of targets.
  */
-export function fillRow(batch: Batch, row: number, sequenceLength: number, store: TokenStore, first: number, initialToken: number): number {
+export function fillRow(batch: Batch, row: number, sequenceLength: number, store: TokenSequence, first: number, initialToken: number): number {
   const count = Math.max(0, Math.min(sequenceLength, store.tokenCount - first));
   const at = row * sequenceLength;
   for (let i = 0; i < count; i++) {
@@ -35,6 +39,6 @@ export function fillRow(batch: Batch, row: number, sequenceLength: number, store
 }
 
 /** The token that closes the store's documents (end of text): the context in which the first document's first token is predicted. */
-export function closingToken(store: TokenStore): number {
+export function closingToken(store: TokenSequence): number {
   return store.tokens[store.tokenCount - 1] ?? 0;
 }

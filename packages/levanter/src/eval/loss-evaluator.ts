@@ -1,6 +1,6 @@
 import { MarinError } from "@marin/iris";
 import type { NamedBuffers } from "../checkpoint/checkpoints.js";
-import { closingToken, emptyBatch, fillRow } from "../data/batch.js";
+import { closingToken, emptyBatch, fillRow, type TokenSequence } from "../data/batch.js";
 import { requireLength, requireText, requireVocabulary } from "../data/fit.js";
 import type { TokenStore } from "../data/token-store.js";
 import type { BufferGroup, Engine, Program, Specs } from "../engine/types.js";
@@ -70,24 +70,7 @@ export class LossEvaluator {
   async evaluate(parameters: NamedBuffers, store: TokenStore, options: EvaluateOptions = {}): Promise<EvaluationResult> {
     requireVocabulary(this.#model, store);
     requireText(store);
-    const { tokens, targets, weights, lossSum } = this.#io.buffers;
-    if (tokens === undefined || targets === undefined || weights === undefined || lossSum === undefined) throw new TypeError("the evaluator was not set up");
-    const initialToken = closingToken(store);
-    let sum = 0;
-    let done = 0;
-    while (done < store.tokenCount) {
-      if (options.signal?.aborted === true) {
-        throw new MarinError("LEVANTER_INTERRUPTED", `evaluation stopped after ${String(done)} of ${String(store.tokenCount)} tokens`);
-      }
-      const batch = emptyBatch(this.#rows, this.#sequenceLength);
-      for (let row = 0; row < this.#rows; row++) done += fillRow(batch, row, this.#sequenceLength, store, done, initialToken);
-      tokens.write(batch.tokens);
-      targets.write(batch.targets);
-      weights.write(batch.weights);
-      await this.#program.run({ ...parameters, tokens, targets, weights }, { lossSum });
-      sum += (await lossSum.read())[0] ?? Number.NaN;
-      options.onProgress?.({ done, total: store.tokenCount, unit: "tokens" });
-    }
+    const sum = await this.score(parameters, store, options);
     return {
       lossSum: sum,
       tokens: store.tokenCount,
@@ -95,6 +78,28 @@ export class LossEvaluator {
       loss: sum / store.tokenCount,
       bitsPerByte: sum / Math.LN2 / store.byteCount,
     };
+  }
+
+  /** Σ −ln p over every token of the text, in nats. The last token closes the text; the first is predicted from it. Throws `LEVANTER_INTERRUPTED`. */
+  async score(parameters: NamedBuffers, text: TokenSequence, options: EvaluateOptions = {}): Promise<number> {
+    const { tokens, targets, weights, lossSum } = this.#io.buffers;
+    if (tokens === undefined || targets === undefined || weights === undefined || lossSum === undefined) throw new TypeError("the evaluator was not set up");
+    const initialToken = closingToken(text);
+    const total = text.tokenCount;
+    let sum = 0;
+    let done = 0;
+    while (done < total) {
+      if (options.signal?.aborted === true) throw new MarinError("LEVANTER_INTERRUPTED", `evaluation stopped after ${String(done)} of ${String(total)} tokens`);
+      const batch = emptyBatch(this.#rows, this.#sequenceLength);
+      for (let row = 0; row < this.#rows; row++) done += fillRow(batch, row, this.#sequenceLength, text, done, initialToken);
+      tokens.write(batch.tokens);
+      targets.write(batch.targets);
+      weights.write(batch.weights);
+      await this.#program.run({ ...parameters, tokens, targets, weights }, { lossSum });
+      sum += (await lossSum.read())[0] ?? Number.NaN;
+      options.onProgress?.({ done, total, unit: "tokens" });
+    }
+    return sum;
   }
 
   /** Releases program and memory. */

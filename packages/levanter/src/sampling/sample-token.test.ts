@@ -4,10 +4,10 @@ import { sampleToken } from "./sample-token.js";
 
 const LOGITS = Float32Array.of(Math.log(0.5), Math.log(0.1), Math.log(0.3), Math.log(0.1));
 
-function shares(temperature: number, topK: number, draws = 4000): number[] {
+function shares(temperature: number, topK: number, topP = 1, draws = 4000): number[] {
   const counts = [0, 0, 0, 0];
   for (let i = 0; i < draws; i++) {
-    const token = sampleToken(LOGITS, { temperature, topK }, RandomKey.fromSeed(i));
+    const token = sampleToken(LOGITS, { temperature, topK, topP }, RandomKey.fromSeed(i));
     counts[token] = (counts[token] ?? 0) + 1;
   }
   return counts.map((count) => count / draws);
@@ -33,6 +33,15 @@ describe("sampleToken", () => {
     expectNear(shares(1, 2), [0.625, 0, 0.375, 0]);
     expectNear(shares(1, 100), [0.5, 0.1, 0.3, 0.1]);
     expect(shares(1, 1)).toEqual([1, 0, 0, 0]);
+  });
+
+  it("keeps to the fewest of the likeliest tokens that have the probability asked for", () => {
+    expect(shares(1, 0, 0.49)).toEqual([1, 0, 0, 0]);
+    expectNear(shares(1, 0, 0.79), [0.625, 0, 0.375, 0]);
+    // Two tokens of 0.1 are the third likeliest: both can be drawn.
+    expectNear(shares(1, 0, 0.89), [0.5, 0.1, 0.3, 0.1]);
+    // Of the two tokens that topK leaves, the likelier has 0.625.
+    expect(shares(1, 2, 0.6)).toEqual([1, 0, 0, 0]);
   });
 
   it("takes the likeliest token at temperature 0, the lowest of equals", () => {
