@@ -1,2 +1,24 @@
+export { Connection, type ConnectionOptions } from "./connection.js";
+export {
+  defineService,
+  serverStream,
+  unary,
+  type CallContext,
+  type CallOptions,
+  type Methods,
+  type Schema,
+  type SchemaInput,
+  type SchemaIssue,
+  type SchemaOutput,
+  type SchemaResult,
+  type ServerStreamMethod,
+  type Service,
+  type ServiceClient,
+  type ServiceHandlers,
+  type UnaryMethod,
+} from "./contract.js";
 export { MarinError, isMarinError, type MarinErrorOptions } from "./errors.js";
 export { errorFromWire, errorToWire, type JsonValue, type WireError } from "./error-wire.js";
+export type { Transport } from "./transport.js";
+export { portTransport } from "./transports/port.js";
+export { processTransport } from "./transports/process.js";

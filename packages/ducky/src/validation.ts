@@ -1,0 +1,36 @@
+import type { Schema, SchemaIssue } from "./contract.js";
+import { MarinError } from "./errors.js";
+
+/** Issues named in an error. */
+const maxIssues = 5;
+
+/** Whether a value is an argument or an answer. */
+export type Direction = "input" | "output";
+
+/**
+ * What the schema makes of the value. A promise only when the schema answers with one, so that calls keep their order.
+ *
+ * @throws MarinError DUCKY_INVALID_INPUT or DUCKY_INVALID_OUTPUT naming service, method and field
+ */
+export function validate(schema: Schema, value: unknown, direction: Direction, service: string, method: string): unknown {
+  const result = schema["~standard"].validate(value);
+  const finish = (checked: Awaited<typeof result>): unknown => {
+    if (checked.issues === undefined) return checked.value;
+    throw invalid(checked.issues, direction, service, method);
+  };
+  return result instanceof Promise ? result.then(finish) : finish(result);
+}
+
+function invalid(issues: readonly SchemaIssue[], direction: Direction, service: string, method: string): MarinError {
+  const named = issues.slice(0, maxIssues).map(({ message, path }) => ({
+    path: (path ?? []).map((key) => String(typeof key === "object" ? key.key : key)).join("."),
+    message,
+  }));
+  const text = named.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
+  const more = issues.length > maxIssues ? ` (and ${issues.length - maxIssues} more)` : "";
+  return new MarinError(
+    direction === "input" ? "DUCKY_INVALID_INPUT" : "DUCKY_INVALID_OUTPUT",
+    `The ${direction} of ${service}.${method} is not what its contract says: ${text}${more}.`,
+    { data: { service, method, issues: named } },
+  );
+}
