@@ -35,6 +35,20 @@ export function byteOrderMarkLength(bytes: Uint8Array): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
+/** The same bytes, the first chunk long enough to hold a whole mark where there are so many. */
+export async function* withWholeMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    if (head !== undefined) {
+      head = Buffer.concat([head, chunk]);
+      if (head.length < 3) continue;
+      yield head;
+      head = undefined;
+    } else yield chunk;
+  }
+  if (head !== undefined && head.length > 0) yield head;
+}
+
 /** Offset of the first byte that begins no well-formed UTF-8 sequence (Unicode Standard, table 3-7), or -1. */
 export function firstInvalidUtf8(bytes: Uint8Array): number {
   let at = 0;

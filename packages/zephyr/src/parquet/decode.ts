@@ -1,7 +1,7 @@
-import type { FileMetaData, SchemaElement, SchemaTree } from "hyparquet";
-import { MarinError } from "@marin/iris";
-import { firstInvalidUtf8 } from "../utf8.js";
 import { isUtf8 } from "node:buffer";
+import { MarinError } from "@marin/iris";
+import type { FileMetaData, ParquetParsers, SchemaElement, SchemaTree } from "hyparquet";
+import { firstInvalidUtf8 } from "../utf8.js";
 import { listElementOf, mapEntryOf, typeOf } from "./schema.js";
 import type { ParquetType, ParquetValue } from "./types.js";
 
@@ -24,12 +24,16 @@ function storedElement(element: SchemaElement): SchemaElement {
 }
 
 /** Parsers that keep what is stored: text strictly, times as the integers they are. */
-export const storedParsers = {
+export const storedParsers: Partial<ParquetParsers> = {
   stringFromBytes: strictText,
-  timestampFromMilliseconds: (value: bigint) => value,
-  timestampFromMicroseconds: (value: bigint) => value,
-  timestampFromNanoseconds: (value: bigint) => value,
+  timestampFromMilliseconds: same,
+  timestampFromMicroseconds: same,
+  timestampFromNanoseconds: same,
 };
+
+function same(value: bigint): bigint {
+  return value;
+}
 
 function strictText(bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined) return undefined;

@@ -1,10 +1,10 @@
-import { fileError, formatBytes, isMarinError, MarinError } from "@marin/iris";
-import { open } from "node:fs/promises";
-import { byteOrderMarkLength, decodeUtf8 } from "../utf8.js";
+import { formatBytes, isMarinError, MarinError } from "@marin/iris";
+import { byteOrderMarkLength, decodeUtf8, withWholeMark } from "../utf8.js";
+import { readChunks } from "./chunks.js";
 
 /** Settings of a {@link JsonlReader}. */
 export interface JsonlReaderOptions<T> {
-  /** The file: one JSON value a line, UTF-8. */
+  /** The file: one JSON value a line, UTF-8; packed with gzip when its name ends in .gz. */
   readonly path: string;
   /**
    * Checks each value and gives it its type, for example a zod schema's `parse`; what it throws is reported with file and
@@ -15,7 +15,7 @@ export interface JsonlReaderOptions<T> {
   readonly signal?: AbortSignal;
   /** Longest line accepted, in bytes. Default 256 MiB, half of what a JavaScript string can hold. */
   readonly maxLineBytes?: number;
-  /** Bytes read at once, at least 3. Default 1 MiB. */
+  /** Bytes read at once. Default 1 MiB. */
   readonly chunkBytes?: number;
 }
 
@@ -31,7 +31,8 @@ interface Line {
  * CR LF is a line end too; the last line needs none. Can be iterated again.
  *
  * Iterating throws MarinError ZEPHYR_BAD_JSON (file and line), ZEPHYR_BAD_RECORD (the value was refused by `parse`),
- * ZEPHYR_NOT_UTF8 (file, line, offset), ZEPHYR_LINE_TOO_LONG, RIGGING_NOT_FOUND and the other file errors.
+ * ZEPHYR_NOT_UTF8 (file, line, offset), ZEPHYR_LINE_TOO_LONG, ZEPHYR_BAD_GZIP, RIGGING_NOT_FOUND and the other file errors.
+ * Offsets in a packed file count its unpacked bytes.
  */
 export class JsonlReader<T = unknown> implements AsyncIterable<T> {
   readonly #options: JsonlReaderOptions<T>;
@@ -54,45 +55,32 @@ export class JsonlReader<T = unknown> implements AsyncIterable<T> {
 
   /** The lines, one array for each chunk read: one promise a chunk is a fraction of the cost of one a line. */
   async *#lines(): AsyncGenerator<Line[]> {
-    const { path, signal, maxLineBytes = 1 << 28, chunkBytes = 1 << 20 } = this.#options;
-    const refuse = (error: unknown): never => {
-      throw fileError(error, { action: "read", path });
-    };
-    const handle = await open(path).catch(refuse);
-    try {
-      // Pieces of a line that the chunks before have begun.
-      let pieces: Buffer[] = [];
-      let piecesLength = 0;
-      let number = 1;
-      let offset = 0;
-      for (let first = true; ; first = false) {
-        signal?.throwIfAborted();
-        // A fresh buffer each time: lines handed out point into it.
-        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null).catch(refuse);
-        if (bytesRead === 0) break;
-        const chunk = buffer.subarray(0, bytesRead);
-        const lines: Line[] = [];
-        let start = first ? byteOrderMarkLength(chunk) : 0;
-        offset += start;
-        for (let end = chunk.indexOf(10, start); end !== -1; end = chunk.indexOf(10, start)) {
-          const rest = chunk.subarray(start, end);
-          const bytes = pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
-          lines.push({ bytes, number, offset });
-          pieces = [];
-          piecesLength = 0;
-          number += 1;
-          offset += bytes.length + 1;
-          start = end + 1;
-        }
-        if (start < chunk.length) pieces.push(chunk.subarray(start));
-        piecesLength += chunk.length - start;
-        if (piecesLength > maxLineBytes) throw lineTooLong(path, number, maxLineBytes);
-        yield lines;
+    const { path, signal, maxLineBytes = 1 << 28, chunkBytes } = this.#options;
+    // Pieces of a line that the chunks before have begun.
+    let pieces: Buffer[] = [];
+    let piecesLength = 0;
+    let number = 1;
+    let offset = 0;
+    for await (const chunk of withWholeMark(readChunks(path, { signal, chunkBytes }))) {
+      const lines: Line[] = [];
+      let start = number === 1 && offset === 0 && piecesLength === 0 ? byteOrderMarkLength(chunk) : 0;
+      offset += start;
+      for (let end = chunk.indexOf(10, start); end !== -1; end = chunk.indexOf(10, start)) {
+        const rest = chunk.subarray(start, end);
+        const bytes = pieces.length === 0 ? rest : Buffer.concat([...pieces, rest]);
+        lines.push({ bytes, number, offset });
+        pieces = [];
+        piecesLength = 0;
+        number += 1;
+        offset += bytes.length + 1;
+        start = end + 1;
       }
-      if (piecesLength > 0) yield [{ bytes: Buffer.concat(pieces), number, offset }];
-    } finally {
-      await handle.close();
+      if (start < chunk.length) pieces.push(chunk.subarray(start));
+      piecesLength += chunk.length - start;
+      if (piecesLength > maxLineBytes) throw lineTooLong(path, number, maxLineBytes);
+      yield lines;
     }
+    if (piecesLength > 0) yield [{ bytes: Buffer.concat(pieces), number, offset }];
   }
 }
 
