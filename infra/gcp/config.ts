@@ -4,7 +4,7 @@ import { gpuAccelerators, planGpuMachine, planTpuSlice, tpuGenerations, type Gpu
 
 const name = z
   .string()
-  .max(30, "at most 30 characters")
+  .max(24, "at most 24 characters")
   .regex(/^[a-z](?:[a-z0-9-]*[a-z0-9])?$/, "lower-case letters, digits and hyphens, beginning with a letter and not ending with a hyphen");
 const nodes = z.int().min(0).max(1_000);
 const provisioning = z
@@ -104,10 +104,29 @@ export function parseCloudConfig(value: unknown): CloudConfig {
     throw wrong("system.minNodes", config.system.minNodes, "must be at least 1: the cluster's own pods have nowhere else to run");
   }
   checkPool("system", { kind: "cpu", ...config.system });
+  const taken = new Set(["system"]);
   for (const [pool, options] of Object.entries(config.pools)) {
     checkPool(pool, options);
+    for (const nodePool of nodePoolNames(pool, options)) {
+      if (taken.has(nodePool)) {
+        throw wrong("pools", pool, `makes a second node pool named "${nodePool}"`);
+      }
+      taken.add(nodePool);
+    }
   }
   return config;
+}
+
+/**
+ * Names of the GKE node pools that one configured pool consists of: its own, or `<pool>-0`, `<pool>-1` and so on for several TPU slices that
+ * each take several machines.
+ *
+ * @param pool - the pool's name
+ * @param options - the pool
+ */
+export function nodePoolNames(pool: string, options: PoolConfig): string[] {
+  const apart = options.kind === "tpu" && options.slices > 1 && planTpuSlice(pool, options.generation, options.topology, options.machineType).nodes > 1;
+  return apart ? Array.from({ length: options.slices }, (_, index) => `${pool}-${index}`) : [pool];
 }
 
 function checkPool(pool: string, options: PoolConfig): void {

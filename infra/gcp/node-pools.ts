@@ -2,7 +2,7 @@ import * as container from "@pulumi/gcp/container/index.js";
 import type * as input from "@pulumi/gcp/types/input.js";
 import type * as serviceaccount from "@pulumi/gcp/serviceaccount/index.js";
 import { planGpuMachine, planTpuSlice } from "./accelerators.js";
-import type { CloudConfig, PoolConfig } from "./config.js";
+import { nodePoolNames, type CloudConfig, type PoolConfig } from "./config.js";
 
 /** What one GKE node pool consists of, as Pulumi takes it. */
 type PoolArguments = Pick<container.NodePoolArgs, "autoscaling" | "initialNodeCount" | "nodeCount" | "placementPolicy"> & {
@@ -16,8 +16,9 @@ type Pool<Kind> = Extract<PoolConfig, { kind: Kind }>;
  */
 export function createNodePools(config: CloudConfig, cluster: container.Cluster, nodes: serviceaccount.Account): container.NodePool[] {
   const pools: [string, PoolConfig][] = [["system", { kind: "cpu", ...config.system }], ...Object.entries(config.pools)];
-  return pools.flatMap(([pool, options]) =>
-    planPools(pool, options).map(([name, { machine, ...shape }]) =>
+  return pools.flatMap(([pool, options]) => {
+    const { machine, ...shape } = planPool(pool, options);
+    return nodePoolNames(pool, options).map((name) =>
       new container.NodePool(`${config.cluster.name}-${name}`, {
         ...shape,
         name,
@@ -39,19 +40,18 @@ export function createNodePools(config: CloudConfig, cluster: container.Cluster,
           ...machine,
         },
       }),
-    ),
-  );
+    );
+  });
 }
 
-/** The GKE node pools that one configured pool asks for, by name. */
-function planPools(pool: string, options: PoolConfig): [string, PoolArguments][] {
+function planPool(pool: string, options: PoolConfig): PoolArguments {
   switch (options.kind) {
     case "cpu":
-      return [[pool, { ...between(options), machine: { machineType: options.machineType } }]];
+      return { ...between(options), machine: { machineType: options.machineType } };
     case "gpu":
-      return [[pool, gpuPool(pool, options)]];
+      return gpuPool(pool, options);
     case "tpu":
-      return tpuPools(pool, options);
+      return tpuPool(pool, options);
   }
 }
 
@@ -67,17 +67,16 @@ function gpuPool(pool: string, options: Pool<"gpu">): PoolArguments {
   };
 }
 
-function tpuPools(pool: string, { generation, topology, machineType, slices, scaleToZero }: Pool<"tpu">): [string, PoolArguments][] {
+function tpuPool(pool: string, { generation, topology, machineType, slices, scaleToZero }: Pool<"tpu">): PoolArguments {
   const slice = planTpuSlice(pool, generation, topology, machineType);
-  const machine = { machineType: slice.machineType };
-  if (slice.nodes === 1) {
-    // Slices of one machine need no wires between them: one pool holds all of them.
-    return [[pool, { ...(scaleToZero ? between({ minNodes: 0, maxNodes: slices }) : { nodeCount: slices }), machine }]];
-  }
-  // GKE makes all machines of such a slice at once, or none: the pool scales between zero and all of them.
-  const size = scaleToZero ? between({ minNodes: 0, maxNodes: slice.nodes }) : { nodeCount: slice.nodes };
-  const placementPolicy = { type: "COMPACT", tpuTopology: topology };
-  return Array.from({ length: slices }, (_, index) => [slices === 1 ? pool : `${pool}-${index}`, { ...size, placementPolicy, machine }]);
+  // Slices of one machine need no wires between them, and one pool holds them all. Of a larger slice GKE makes all machines at once, or none: its
+  // pool scales between zero and all of them.
+  const machines = slice.nodes === 1 ? slices : slice.nodes;
+  return {
+    ...(scaleToZero ? between({ minNodes: 0, maxNodes: machines }) : { nodeCount: machines }),
+    ...(slice.nodes > 1 ? { placementPolicy: { type: "COMPACT", tpuTopology: topology } } : {}),
+    machine: { machineType: slice.machineType },
+  };
 }
 
 function between({ minNodes, maxNodes }: { readonly minNodes: number; readonly maxNodes: number }): Pick<container.NodePoolArgs, "autoscaling" | "initialNodeCount"> {
