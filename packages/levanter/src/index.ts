@@ -3,6 +3,7 @@ export { permute } from "./rng/permute.js";
 export { RandomKey } from "./rng/random-key.js";
 export type { NamedBuffers } from "./checkpoint/checkpoints.js";
 export { loadParameters } from "./checkpoint/load-parameters.js";
+export { modelOfCheckpoint, type CheckpointedModel } from "./checkpoint/model-of-checkpoint.js";
 export { TokenBatches, type TokenBatchesOptions } from "./data/token-batches.js";
 export type { Batch } from "./data/batch.js";
 export type { TokenLedger } from "./data/token-ledger.js";
