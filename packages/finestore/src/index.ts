@@ -1,3 +1,6 @@
+export type { Artifact, ArtifactDescription } from "./artifact.js";
 export { canonicalJson, fingerprint, type FingerprintParts } from "./fingerprint.js";
-export type { ArtifactFile, ArtifactRecord } from "./record.js";
-export { Store, type Artifact, type ArtifactDescription, type ProductionStart } from "./store.js";
+export type { LineageEntry } from "./lineage.js";
+export { describeRun, redactArguments, redactFields, type Provenance, type RunProvenance } from "./provenance.js";
+export type { ArtifactFile, ArtifactInput, ArtifactRecord } from "./record.js";
+export { Store, type ProductionStart, type StoreEntry } from "./store.js";

@@ -1,14 +1,20 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, unlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ownIdentity } from "@marin/rigging";
+import type { Artifact, ArtifactDescription } from "./artifact.js";
 import { fingerprint } from "./fingerprint.js";
-import { type Artifact, type ArtifactDescription, Store } from "./store.js";
+import { Store } from "./store.js";
 
-const description: ArtifactDescription = { version: "1", config: { vocabSize: 256, unused: undefined }, inputs: { corpus: "ab".repeat(32) } };
-const id = fingerprint({ name: "tokens", ...description });
+const description: ArtifactDescription = {
+  version: "1",
+  config: { vocabSize: 256, unused: undefined },
+  inputs: { corpus: { name: "documents", fingerprint: "ab".repeat(32), digest: "cd".repeat(32) } },
+};
+const id = fingerprint({ name: "tokens", version: "1", config: description.config, inputs: { corpus: "ab".repeat(32) } });
 
 let root: string;
 let store: Store;
@@ -32,7 +38,7 @@ describe("producing", () => {
     const artifact = await produce();
     expect(artifact.directory).toBe(join(root, "store", "tokens", id));
     expect(artifact.record).toMatchObject({
-      formatVersion: 1,
+      formatVersion: 2,
       name: "tokens",
       fingerprint: id,
       config: { vocabSize: 256 },
@@ -41,7 +47,7 @@ describe("producing", () => {
         { path: "a.txt", bytes: 0, sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
         { path: "shards/0.bin", bytes: 3, sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
       ],
-      producedBy: { nodeVersion: process.version },
+      provenance: { user: userInfo().username, host: hostname(), nodeVersion: process.version },
     });
     expect(await store.get("tokens", id)).toEqual(artifact);
     await store.verify(artifact);
@@ -182,7 +188,9 @@ describe("damage is told, naming the file, what was expected and found, and what
     ["a path that leads out", '"a.txt"', '"../a.txt"', "FINESTORE_CORRUPT"],
     ["an absolute path", '"a.txt"', '"/etc/passwd"', "FINESTORE_CORRUPT"],
     ["an unknown field", '"name"', '"extra": 1, "name"', "FINESTORE_CORRUPT"],
-    ["a newer format", '"formatVersion": 1', '"formatVersion": 2', "FINESTORE_NEWER_FORMAT"],
+    ["another digest of an input", "cd".repeat(32), "ce".repeat(32), "FINESTORE_CORRUPT"],
+    ["a newer format", '"formatVersion": 2', '"formatVersion": 3', "FINESTORE_NEWER_FORMAT"],
+    ["an older format", '"formatVersion": 2', '"formatVersion": 1', "FINESTORE_OLDER_FORMAT"],
   ])("get: a record with %s", async (_what, from, to, code) => {
     const artifact = await produce();
     const path = join(artifact.directory, "artifact.json");
@@ -213,7 +221,7 @@ test.runIf(process.platform === "linux")("a place that takes no directories is a
   await expect(Store.open("/proc/store/deep")).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND", data: { path: "/proc/store/deep" } });
 });
 
-test.each(["", "xx", '{"formatVersion":"1"}', '{"formatVersion":1,"more":1}', "null"])("a format file that holds %j is named, with what to do", async (text) => {
+test.each(["", "xx", '{"formatVersion":"2"}', '{"formatVersion":2,"more":1}', '{"formatVersion":0}', "null"])("a format file that holds %j is named, with what to do", async (text) => {
   await writeFile(join(root, "store", "finestore.json"), text);
   await expect(Store.open(join(root, "store"))).rejects.toMatchObject({
     code: "FINESTORE_CORRUPT",
@@ -224,9 +232,23 @@ test.each(["", "xx", '{"formatVersion":"1"}', '{"formatVersion":1,"more":1}', "n
   expect((await Store.open(join(root, "store"))).directory).toBe(join(root, "store"));
 });
 
-test("a store written by a newer version is refused", async () => {
-  await writeFile(join(store.directory, "finestore.json"), '{"formatVersion": 2, "more": true}');
-  await expect(Store.open(store.directory)).rejects.toMatchObject({ code: "FINESTORE_NEWER_FORMAT", data: { found: 2, known: 1 } });
+test.each([
+  [3, "FINESTORE_NEWER_FORMAT", "update the program, or choose another store directory"],
+  [1, "FINESTORE_OLDER_FORMAT", "choose another store directory, or remove that one"],
+])("a store of format %d is refused, and nothing in it is touched", async (found, code, advice) => {
+  const path = join(store.directory, "finestore.json");
+  const text = `{"formatVersion": ${String(found)}, "more": true}`;
+  await writeFile(path, text);
+  for (const open of [() => Store.open(store.directory), () => Store.openExisting(store.directory)]) {
+    await expect(open()).rejects.toMatchObject({ code, data: { found, known: 2 }, message: expect.stringContaining(advice) as string });
+  }
+  expect(await readFile(path, "utf8")).toBe(text);
+});
+
+test("looking for a store makes none", async () => {
+  expect(await Store.openExisting(join(root, "nowhere"))).toBeUndefined();
+  expect(await readdir(root)).toEqual(["store"]);
+  expect((await Store.openExisting(store.directory))?.directory).toBe(store.directory);
 });
 
 test.each([
@@ -238,4 +260,99 @@ test.each([
   ["tokens", "../".repeat(22).slice(0, 64)],
 ])("the name %j with fingerprint %j is refused", async (name, fingerprintText) => {
   await expect(store.get(name, fingerprintText)).rejects.toMatchObject({ code: "FINESTORE_BAD_NAME" });
+});
+
+describe("lineage", () => {
+  /** Produces an artifact that holds a text, from others. */
+  async function make(name: string, content: string, inputs: Readonly<Record<string, Artifact>> = {}, replace = false): Promise<Artifact> {
+    const prints = Object.fromEntries(Object.entries(inputs).map(([role, { record }]) => [role, record.fingerprint]));
+    const print = fingerprint({ name, version: "1", config: {}, inputs: prints });
+    const recorded = Object.fromEntries(Object.entries(inputs).map(([role, { record }]) => [role, { name: record.name, fingerprint: record.fingerprint, digest: record.digest }]));
+    return store.produce(name, print, { version: "1", config: {}, inputs: recorded, replace }, (directory) => writeFile(join(directory, "text"), content));
+  }
+
+  test("each artifact behind another once, inputs first, the artifact last", async () => {
+    const documents = await make("documents", "texts");
+    const tokenizer = await make("tokenizer", "merges", { documents });
+    const tokens = await make("tokens", "ids", { tokenizer, documents });
+    const entries = await store.lineage("tokens", tokens.record.fingerprint);
+    expect(entries.map(({ name, state }) => `${name} ${state}`)).toEqual(["documents present", "tokenizer present", "tokens present"]);
+    expect(entries.at(-1)).toMatchObject({ digest: tokens.record.digest, inputs: { tokenizer: { name: "tokenizer", digest: tokenizer.record.digest } } });
+
+    const other = await make("documents", "other texts", {}, true);
+    expect(other.record.fingerprint).toBe(documents.record.fingerprint);
+    expect(await readFile(join(other.directory, "text"), "utf8")).toBe("other texts");
+    expect((await store.lineage("tokens", tokens.record.fingerprint)).map(({ name, state }) => `${name} ${state}`)).toEqual(["documents changed", "tokenizer present", "tokens present"]);
+
+    expect(await store.remove("tokenizer", tokenizer.record.fingerprint)).toBe(true);
+    expect(await store.remove("tokenizer", tokenizer.record.fingerprint)).toBe(false);
+    expect((await store.lineage("tokens", tokens.record.fingerprint)).map(({ name, state }) => `${name} ${state}`)).toEqual(["documents changed", "tokenizer missing", "tokens present"]);
+    await expect(store.lineage("tokenizer", tokenizer.record.fingerprint)).rejects.toMatchObject({ code: "FINESTORE_NOT_FOUND" });
+  });
+
+  test("an artifact's digest covers those of its inputs", async () => {
+    const before = await make("tokens", "ids", { documents: await make("documents", "texts") });
+    const after = await make("tokens", "ids", { documents: await make("documents", "other", {}, true) }, true);
+    expect(after.record.fingerprint).toBe(before.record.fingerprint);
+    expect(after.record.digest).not.toBe(before.record.digest);
+  });
+
+  test("the list names what is finished, partial and damaged", async () => {
+    await make("documents", "texts");
+    const damaged = await produce();
+    await truncate(join(damaged.directory, "shards", "0.bin"), 1);
+    const stopped = store.produce("train", id, { ...description, resumable: true }, () => Promise.reject(new Error("stopped")));
+    await expect(stopped).rejects.toThrow("stopped");
+    await mkdir(join(store.directory, "runs"));
+    await writeFile(join(store.directory, "runs", "record.json"), "{}");
+    const listed = await store.list();
+    expect(listed.map(({ name, state }) => `${name} ${state}`)).toEqual(["documents finished", "tokens damaged", "train partial"]);
+    expect(listed[1]?.error).toMatchObject({ code: "FINESTORE_CORRUPT" });
+    expect([await store.hasAttempt("train", id), await store.hasAttempt("tokens", id)]).toEqual([true, false]);
+    for (const { name, fingerprint: print } of listed) expect(await store.remove(name, print)).toBe(true);
+    expect(await store.list()).toEqual([]);
+  });
+});
+
+describe("replacing", () => {
+  test("the artifact stays until the new one is complete", async () => {
+    const before = await produce();
+    const replace = { ...description, replace: true };
+    await expect(store.produce("tokens", id, replace, () => Promise.reject(new Error("boom")))).rejects.toThrow("boom");
+    expect(await store.get("tokens", id)).toEqual(before);
+    const after = await store.produce("tokens", id, replace, (directory) => writeFile(join(directory, "a.txt"), "new"));
+    expect(after.record.files.map(({ path }) => path)).toEqual(["a.txt"]);
+    expect(await readdir(join(store.directory, "tokens"))).toEqual([id]);
+    expect(await store.get("tokens", id)).toEqual(after);
+  });
+});
+
+describe("a holder that works for another process", () => {
+  test("is a refusal while that one lives, and is waited for once it is gone", async () => {
+    const child = spawn(process.execPath, ["-e", ""]);
+    await once(child, "exit");
+    const holders = { living: ownIdentity(), gone: { ...ownIdentity(), pid: child.pid ?? 0 } };
+    let finish = (): void => undefined;
+    const hold = (master: "living" | "gone"): { held: Promise<void>; done: Promise<Artifact> } => {
+      let tell = (): void => undefined;
+      const held = new Promise<void>((resolve) => (tell = resolve));
+      const done = store.produce("tokens", id, { ...description, onBehalfOf: holders[master] }, async (directory) => {
+        tell();
+        await new Promise<void>((resolve) => (finish = resolve));
+        await fillTwo(directory);
+      });
+      return { held, done };
+    };
+    const living = hold("living");
+    await living.held;
+    await expect(produce()).rejects.toMatchObject({ code: "FINESTORE_BUSY", data: { orphaned: false } });
+    finish();
+    await living.done;
+    await store.remove("tokens", id);
+    const gone = hold("gone");
+    await gone.held;
+    const waiting = produce();
+    finish();
+    expect(await waiting).toEqual(await gone.done);
+  });
 });

@@ -1,42 +1,38 @@
-import { fileError, isMarinError, lockDirectory, MarinError, publishDirectory, readJson, sha256File, writeFileAtomic } from "@marin/rigging";
-import { lstat, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { fileError, isMarinError, lockDirectory, type DirectoryLock, MarinError, type ProcessIdentity, publishDirectory, readJson, sha256File, writeFileAtomic } from "@marin/rigging";
+import { lstat, mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
+import { type Artifact, type ArtifactDescription, makeRecord, readRecord } from "./artifact.js";
+import { badFile, badName, busy, corrupt } from "./errors.js";
+import { exists, makeDirectory } from "./files.js";
 import { canonicalJson } from "./fingerprint.js";
-import { type ArtifactFile, type ArtifactRecord, digestOf, formatVersion, recordFileName, recordSchema, refuseNewerFormat } from "./record.js";
+import { type LineageEntry, walkLineage } from "./lineage.js";
+import { formatVersion, recordFileName, refuseOtherFormat } from "./record.js";
 
-/** A finished artifact: immutable files in a directory, and the record of what they are. */
-export interface Artifact {
-  /** Absolute or relative as the store was opened. Read from it; never write into it. */
-  readonly directory: string;
-  /** What it is, what it was made from, and its files. */
-  readonly record: ArtifactRecord;
-}
+/** How long to wait for a holder whose own master is gone, in milliseconds. */
+const ORPHAN_PATIENCE_MS = 5000;
+const ORPHAN_POLL_MS = 50;
 
-/** What the store records about an artifact to be produced. */
-export interface ArtifactDescription {
-  /** Version of the step's code, as given to `fingerprint`. */
-  readonly version: string;
-  /** The configuration, as given to `fingerprint`: plain JSON. */
-  readonly config: unknown;
-  /** The inputs, as given to `fingerprint`. */
-  readonly inputs: Readonly<Record<string, string>>;
-  /**
-   * Whether the producer can continue what an attempt that was stopped has left. Default false: it starts with an empty
-   * directory, and nothing stays of a failed attempt.
-   */
-  readonly resumable?: boolean;
-  /**
-   * Files and directories that tell about the run (logs, throughput), not about the content: kept in the artifact's
-   * directory, but neither in its record nor in its digest, and not verified. Relative paths with /. Default none.
-   */
-  readonly runRecords?: readonly string[];
-}
+const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
+const fingerprintPattern = /^[0-9a-f]{64}$/;
 
 /** How a production starts. */
 export interface ProductionStart {
   /** Whether the directory holds what a stopped attempt has left; only when `resumable`. */
   readonly resume: boolean;
+}
+
+/** What lies in a store under one name and fingerprint. */
+export interface StoreEntry {
+  readonly name: string;
+  readonly fingerprint: string;
+  /** "finished"; "partial": what a stopped attempt has left, or one that still runs; "damaged": `error` says what is wrong. */
+  readonly state: "finished" | "partial" | "damaged";
+  /** Present when finished. */
+  readonly artifact?: Artifact;
+  /** Present when damaged. */
+  readonly error?: MarinError;
 }
 
 /**
@@ -60,8 +56,8 @@ export class Store {
   /**
    * Opens the store in a directory; makes both when missing.
    *
-   * @throws MarinError FINESTORE_NEWER_FORMAT when a newer version of this package wrote it; FINESTORE_NOT_A_DIRECTORY when a file is there;
-   * FINESTORE_CORRUPT when its format file is damaged; rigging's file errors
+   * @throws MarinError FINESTORE_NEWER_FORMAT, FINESTORE_OLDER_FORMAT when another version of this package wrote it; FINESTORE_NOT_A_DIRECTORY when a
+   * file is there; FINESTORE_CORRUPT when its format file is damaged; rigging's file errors
    */
   static async open(directory: string): Promise<Store> {
     const path = join(directory, "finestore.json");
@@ -71,16 +67,19 @@ export class Store {
     } catch (error) {
       throw fileError(error, { action: "make the store", path: directory });
     }
-    try {
-      await refuseNewerFormat(path);
-      await readJson(path, z.strictObject({ formatVersion: z.literal(formatVersion) }));
-    } catch (error) {
-      if (!isMarinError(error, "RIGGING_BAD_JSON") && !isMarinError(error, "RIGGING_BAD_FIELD")) throw error;
-      throw new MarinError("FINESTORE_CORRUPT", `${error.message} It was changed or damaged: remove this one file and run again; the artifacts beside it stay.`, {
-        data: { path, directory, file: "finestore.json" },
-        cause: error,
-      });
-    }
+    await checkFormat(directory);
+    return new Store(directory);
+  }
+
+  /**
+   * Opens the store in a directory where there is one, and makes nothing.
+   *
+   * @returns undefined when there is none
+   * @throws MarinError as {@link open}
+   */
+  static async openExisting(directory: string): Promise<Store | undefined> {
+    if (!(await exists(join(directory, "finestore.json")))) return undefined;
+    await checkFormat(directory);
     return new Store(directory);
   }
 
@@ -90,8 +89,8 @@ export class Store {
    * @throws MarinError FINESTORE_BAD_NAME
    */
   path(name: string, fingerprint: string): string {
-    if (!/^[a-z0-9][a-z0-9_-]*$/.test(name)) throw badName("name", name, 'lower-case letters, digits, "_" and "-"');
-    if (!/^[0-9a-f]{64}$/.test(fingerprint)) throw badName("fingerprint", fingerprint, "64 hexadecimal digits");
+    if (!namePattern.test(name)) throw badName("name", name, 'lower-case letters, digits, "_" and "-"');
+    if (!fingerprintPattern.test(fingerprint)) throw badName("fingerprint", fingerprint, "64 hexadecimal digits");
     return join(this.directory, name, fingerprint);
   }
 
@@ -99,7 +98,7 @@ export class Store {
    * The finished artifact, or undefined when there is none. Checks its record, and the presence and size of each file;
    * {@link verify} checks the content as well.
    *
-   * @throws MarinError FINESTORE_CORRUPT naming the file, what was expected and found; FINESTORE_NEWER_FORMAT
+   * @throws MarinError FINESTORE_CORRUPT naming the file, what was expected and found; FINESTORE_NEWER_FORMAT, FINESTORE_OLDER_FORMAT
    */
   async get(name: string, fingerprint: string): Promise<Artifact | undefined> {
     const directory = this.path(name, fingerprint);
@@ -128,6 +127,77 @@ export class Store {
     }
   }
 
+  /** Whether a stopped attempt has left files that a resumable producer would go on from, or is still at work on them. */
+  hasAttempt(name: string, fingerprint: string): Promise<boolean> {
+    return exists(join(`${this.path(name, fingerprint)}.partial`, "files"));
+  }
+
+  /**
+   * Everything in the store, by name and fingerprint. An artifact that is damaged is listed as such; the others are not affected.
+   *
+   * @throws MarinError rigging's file errors
+   */
+  async list(): Promise<StoreEntry[]> {
+    const entries: StoreEntry[] = [];
+    for (const name of await directoriesIn(this.directory)) {
+      if (!namePattern.test(name)) continue;
+      for (const directory of await directoriesIn(join(this.directory, name))) {
+        const fingerprint = directory.replace(/\.partial$/, "");
+        if (fingerprintPattern.test(fingerprint)) entries.push(await this.#entry(name, fingerprint, directory === fingerprint));
+      }
+    }
+    return entries;
+  }
+
+  async #entry(name: string, fingerprint: string, finished: boolean): Promise<StoreEntry> {
+    if (!finished) return { name, fingerprint, state: "partial" };
+    try {
+      const artifact = await this.get(name, fingerprint);
+      return artifact === undefined ? { name, fingerprint, state: "partial" } : { name, fingerprint, state: "finished", artifact };
+    } catch (error) {
+      if (isMarinError(error) && error.code.startsWith("FINESTORE_")) return { name, fingerprint, state: "damaged", error };
+      throw error;
+    }
+  }
+
+  /**
+   * What an artifact was made from, and what that was made from, to the first: each once, inputs before what is made from them, the artifact itself
+   * last.
+   *
+   * @throws MarinError FINESTORE_NOT_FOUND when the store does not hold the artifact; FINESTORE_CORRUPT
+   */
+  async lineage(name: string, fingerprint: string): Promise<LineageEntry[]> {
+    const artifact = await this.get(name, fingerprint);
+    if (artifact === undefined) {
+      throw new MarinError("FINESTORE_NOT_FOUND", `The store ${this.directory} holds no artifact ${name} of fingerprint ${fingerprint}.`, { data: { name, fingerprint } });
+    }
+    return walkLineage(artifact, (inputName, inputFingerprint) => this.get(inputName, inputFingerprint));
+  }
+
+  /**
+   * Removes an artifact and what a stopped attempt at it has left. What was made from it stays; its lineage then names a missing input.
+   *
+   * @returns whether there was anything
+   * @throws MarinError FINESTORE_BUSY when a process is producing it; rigging's file errors
+   */
+  async remove(name: string, fingerprint: string): Promise<boolean> {
+    const directory = this.path(name, fingerprint);
+    const partial = `${directory}.partial`;
+    const found = (await exists(directory)) || (await exists(partial));
+    if (!found) return false;
+    const lock = await hold(name, fingerprint, partial);
+    try {
+      if (await exists(directory)) await rename(directory, replacedIn(partial));
+      for (const part of [replacedIn(partial), join(partial, "files")]) await rm(part, { recursive: true, force: true });
+      return true;
+    } catch (error) {
+      throw fileError(error, { action: "remove the artifact", path: directory });
+    } finally {
+      await lock.release();
+      await rmdir(partial).catch(() => undefined);
+    }
+  }
+
   /**
    * Produces an artifact unless it is there already. `fill` writes into a directory that stays the same from attempt to
    * attempt, also after a kill; when it returns, its files are hashed, the record is written, and the directory is
@@ -151,31 +221,32 @@ export class Store {
     const directory = this.path(name, fingerprint);
     const partial = `${directory}.partial`;
     canonicalJson(description.config); // Refused before the work, not after it.
-    const lock = await lockDirectory(partial).catch((error: unknown) => {
-      throw isMarinError(error, "RIGGING_LOCKED") ? busy(name, fingerprint, error) : error;
-    });
+    const { resumable = false, replace = false } = description;
+    const lock = await hold(name, fingerprint, partial, description.onBehalfOf);
     const files = join(partial, "files");
     let keep = false;
     try {
-      const present = await this.get(name, fingerprint);
+      await rm(replacedIn(partial), { recursive: true, force: true });
+      const present = replace ? undefined : await this.get(name, fingerprint);
       if (present !== undefined) return present;
-      if (description.resumable !== true) await rm(files, { recursive: true, force: true });
+      if (!resumable) await rm(files, { recursive: true, force: true });
       const resume = await exists(files);
       await mkdir(files, { recursive: true });
       await rm(join(files, recordFileName), { force: true });
-      keep = description.resumable === true;
-      const started = performance.now();
+      keep = resumable;
+      const started = Date.now();
       await fill(files, { resume });
       if (await exists(join(files, recordFileName))) throw badFile(files, recordFileName, "has the name of the artifact's record");
-      const record = await makeRecord(name, fingerprint, description, files, performance.now() - started);
+      const record = await makeRecord(name, fingerprint, description, files, { started, finished: Date.now() });
       await writeFileAtomic(join(files, recordFileName), `${JSON.stringify(record, null, 2)}\n`);
+      if (replace && (await exists(directory))) await rename(directory, replacedIn(partial));
       await publishDirectory(files, directory);
       keep = false;
       return { directory, record };
     } catch (error) {
       throw fileError(error, { action: "produce the artifact in", path: files });
     } finally {
-      if (!keep) await rm(files, { recursive: true, force: true });
+      if (!keep) for (const part of [replacedIn(partial), files]) await rm(part, { recursive: true, force: true });
       await lock.release();
       // Goes only when empty: another process may hold it by now.
       if (!keep) await rmdir(partial).catch(() => undefined);
@@ -183,125 +254,46 @@ export class Store {
   }
 }
 
-async function makeRecord(
-  name: string,
-  fingerprint: string,
-  description: ArtifactDescription,
-  directory: string,
-  durationMs: number,
-): Promise<ArtifactRecord> {
-  const skipped = [recordFileName, ...(description.runRecords ?? [])];
-  const files: ArtifactFile[] = [];
-  for await (const { path, bytes } of walk(directory, "", skipped)) {
-    files.push({ path, bytes, sha256: await sha256File(join(directory, path)) });
-  }
-  const payload = {
-    formatVersion,
-    name,
-    version: description.version,
-    fingerprint,
-    // Through JSON, so that what is recorded is what a reader will find: keys that are undefined are gone.
-    config: JSON.parse(JSON.stringify(description.config)) as ArtifactRecord["config"],
-    inputs: { ...description.inputs },
-    files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
-  } as const;
-  const producedBy = {
-    createdAt: new Date().toISOString(),
-    durationMs: Math.round(durationMs),
-    nodeVersion: process.version,
-    platform: `${process.platform}-${process.arch}`,
-  };
-  const result = recordSchema.safeParse({ ...payload, digest: digestOf(payload), producedBy });
-  if (result.success) return result.data;
-  const { path, message } = result.error.issues[0] ?? { path: [], message: "" };
-  const field = path.map(String).join(".");
-  const value = path.reduce<unknown>((inner, key) => (inner as Record<PropertyKey, unknown>)[key], payload);
-  throw new MarinError("FINESTORE_BAD_RECORD", `${name} cannot be recorded: ${field} ${message}, found ${JSON.stringify(value)}.`, {
-    data: { name, field, value },
-  });
-}
-
-async function* walk(root: string, inside: string, skipped: readonly string[]): AsyncGenerator<{ path: string; bytes: number }> {
-  for (const entry of await readdir(join(root, inside), { withFileTypes: true })) {
-    const path = inside === "" ? entry.name : `${inside}/${entry.name}`;
-    if (skipped.includes(path)) continue;
-    if (entry.isDirectory()) yield* walk(root, path, skipped);
-    else if (entry.isFile()) yield { path, bytes: (await lstat(join(root, path))).size };
-    else throw badFile(root, path, "is neither a file nor a directory: an artifact holds only those");
-  }
-}
-
-async function readRecord(directory: string, name: string, fingerprint: string): Promise<ArtifactRecord> {
-  const path = join(directory, recordFileName);
-  let record: ArtifactRecord;
-  try {
-    await refuseNewerFormat(path);
-    record = await readJson(path, recordSchema);
-  } catch (error) {
-    if (isMarinError(error, "RIGGING_NOT_FOUND")) throw corrupt(directory, recordFileName, "a file", "nothing", error);
-    if (isMarinError(error, "RIGGING_BAD_JSON") || isMarinError(error, "RIGGING_BAD_FIELD")) {
-      throw corrupt(directory, recordFileName, "an artifact's record", error.message, error);
-    }
-    throw error;
-  }
-  const digest = digestOf(record);
-  if (digest !== record.digest) throw corrupt(directory, recordFileName, `digest ${record.digest}`, `content with digest ${digest}`);
-  if (record.name !== name || record.fingerprint !== fingerprint) {
-    throw corrupt(directory, recordFileName, `${name} ${fingerprint}`, `${record.name} ${record.fingerprint}`);
-  }
-  return record;
+/** Where an artifact lies between its disappearance by one rename and the removal of its files. */
+function replacedIn(partial: string): string {
+  return join(partial, "replaced");
 }
 
 /**
- * Makes a directory and those around it. Node's own recursive mkdir never ends where the system answers "no such directory" beside an
- * existing one, as in /proc, and says little about a file in the way.
+ * Takes an artifact for this process. A holder whose master is gone is about to go as well and is waited for; any other is a refusal at
+ * once.
  */
-async function makeDirectory(directory: string): Promise<void> {
-  try {
-    await mkdir(directory);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST" && !(await stat(directory)).isDirectory()) {
-      throw new MarinError("FINESTORE_NOT_A_DIRECTORY", `Cannot make the store ${directory}: a file of that name is there; choose another directory.`, { data: { directory } });
+async function hold(name: string, fingerprint: string, partial: string, onBehalfOf?: ProcessIdentity): Promise<DirectoryLock> {
+  const started = performance.now();
+  for (;;) {
+    try {
+      return await lockDirectory(partial, { onBehalfOf });
+    } catch (error) {
+      if (!isMarinError(error, "RIGGING_LOCKED")) throw error;
+      if (error.data["orphaned"] !== true || performance.now() - started > ORPHAN_PATIENCE_MS) throw busy(name, fingerprint, error);
+      await setTimeout(ORPHAN_POLL_MS);
     }
-    if (code === "EEXIST") return;
-    const parent = dirname(directory);
-    if (code !== "ENOENT" || parent === directory || (await exists(parent))) throw error;
-    await makeDirectory(parent);
-    await makeDirectory(directory);
   }
 }
 
-/** Whether there is anything at the path; what cannot be looked at is an error, not an absence. */
-async function exists(path: string): Promise<boolean> {
+async function checkFormat(directory: string): Promise<void> {
+  const path = join(directory, "finestore.json");
   try {
-    await lstat(path);
-    return true;
+    await refuseOtherFormat(path);
+    await readJson(path, z.strictObject({ formatVersion: z.literal(formatVersion) }));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw fileError(error, { action: "read", path });
+    if (!isMarinError(error, "RIGGING_BAD_JSON") && !isMarinError(error, "RIGGING_BAD_FIELD")) throw error;
+    throw new MarinError("FINESTORE_CORRUPT", `${error.message} It was changed or damaged: remove this one file and run again; the artifacts beside it stay.`, {
+      data: { path, directory, file: "finestore.json" },
+      cause: error,
+    });
   }
 }
 
-function corrupt(directory: string, file: string, expected: string, found: string, cause?: unknown): MarinError {
-  const path = join(directory, file);
-  return new MarinError("FINESTORE_CORRUPT", `${path} was changed or damaged: expected ${expected}, found ${found}. Remove ${directory} and run again to rebuild it.`, {
-    data: { path, directory, file, expected, found },
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
-function badFile(root: string, path: string, problem: string): MarinError {
-  return new MarinError("FINESTORE_BAD_FILE", `${join(root, path)} ${problem}.`, { data: { path } });
-}
-
-function badName(field: string, found: string, rule: string): MarinError {
-  return new MarinError("FINESTORE_BAD_NAME", `An artifact's ${field} consists of ${rule}, found ${JSON.stringify(found)}.`, { data: { field, found } });
-}
-
-function busy(name: string, fingerprint: string, cause: MarinError): MarinError {
-  return new MarinError("FINESTORE_BUSY", `Artifact ${name} (${fingerprint.slice(0, 12)}) is being produced already. ${cause.message}`, {
-    data: { name, fingerprint, ...cause.data },
-    cause,
-  });
+async function directoriesIn(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  } catch (error) {
+    throw fileError(error, { action: "list", path: directory });
+  }
 }

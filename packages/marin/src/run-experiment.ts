@@ -1,17 +1,28 @@
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { canonicalJson, Store } from "@marin/finestore";
-import { isMarinError, MarinError } from "@marin/rigging";
+import { describeRun, redactFields, Store } from "@marin/finestore";
+import { isMarinError } from "@marin/rigging";
 
-import type { ExperimentEvent } from "./events.js";
+import type { ExperimentEvent, PlanEvent, StepPlan } from "./events.js";
 import type { ExperimentDefinition } from "./experiment.js";
-import { planSteps, type PlannedStep } from "./plan.js";
-import { ProgressMeter } from "./progress-meter.js";
+import { chooseRunner, type RunPlace } from "./choose-runner.js";
+import { judgeStep, type InputState, type Verdict } from "./judge-step.js";
+import { planSteps, requireSteps, selectSteps, type PlannedStep } from "./plan.js";
+import { RunRecorder } from "./run-record.js";
+import { RunningSteps } from "./running-steps.js";
 import type { Artifact } from "./step.js";
+import type { StepRunner } from "./step-runner.js";
+
+/** Which steps of an experiment to run. */
+export interface RunSelection {
+  /** Only these steps and what they need. Default: all. */
+  readonly runOnly?: readonly string[] | undefined;
+  /** Steps to run although the store has their artifacts. What is made from them runs again when they come out different. Default: none. */
+  readonly force?: readonly string[] | undefined;
+}
 
 /** Where and how an experiment runs. */
-export interface RunOptions {
+export interface RunOptions extends RunSelection, RunPlace {
   /** Directory of the store; made when missing. */
   readonly prefix: string;
   /** Directory that relative paths in options start from. Default: the process's. */
@@ -20,104 +31,99 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Told everything that happens. */
   readonly onEvent?: (event: ExperimentEvent) => void;
+  /** Steps that run at the same time at most. Default: what the cluster's processors allow; one where steps run in this process. */
+  readonly maxConcurrent?: number | undefined;
+  /** The command's arguments, for the artifacts' provenance; secrets among them are not kept. Default: none. */
+  readonly commandArguments?: readonly string[];
 }
-
-const RESULT_FILE = "result.json";
 
 /**
- * Runs an experiment's steps one after the other, each after its inputs. A step whose artifact is in the store is not run again; its files
- * are checked against their digests.
+ * Runs an experiment's steps, each after its inputs, several at the same time where the machine has room. A step whose artifact is in the store is
+ * not run again; its files are checked against their digests. With `module`, each step is a job of the cluster, in a process of its own; without,
+ * it runs in this process. The run leaves its record in `<prefix>/runs/`.
  *
- * @param options - the experiment's options, complete
+ * @param options - the experiment's options, complete; plain JSON where steps are jobs
  * @returns the artifact of each step, by step name
- * @throws what a step throws; `MARIN_STEP_RESULT` when it returns what JSON has no form for; the signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...)
+ * @throws what a step throws; `MARIN_STEP_RESULT` when it returns what JSON has no form for; `MARIN_STEP_CYCLE`, `MARIN_STEP_DUPLICATE`, `MARIN_UNKNOWN_STEP`; the
+ * signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...); iris's (`IRIS_WORKER_LOST`, `IRIS_UNSCHEDULABLE`, ...)
  */
 export async function runExperiment(experiment: ExperimentDefinition, options: unknown, run: RunOptions): Promise<Record<string, Artifact<unknown>>> {
-  const { prefix, workingDirectory = process.cwd(), signal = new AbortController().signal, onEvent = () => undefined } = run;
+  const { prefix, workingDirectory = process.cwd(), signal = new AbortController().signal, onEvent = () => undefined, commandArguments = [] } = run;
   const started = performance.now();
-  const steps = await planSteps(experiment.steps(options), { workingDirectory, signal });
-  onEvent({ event: "run-started", experiment: experiment.name, options, prefix, steps: steps.map((step) => step.name) });
-  const store = await Store.open(prefix);
-  const artifacts: Record<string, Artifact<unknown>> = {};
-  const lines: string[] = [];
-  for (const planned of steps) {
-    signal.throwIfAborted();
-    const artifact = await provide(planned, artifacts, store, { workingDirectory, signal, onEvent });
-    artifacts[planned.name] = artifact;
-    lines.push(...(planned.step.definition.lines?.(artifact.result, artifact.directory) ?? []));
-  }
-  const results = Object.fromEntries(Object.values(artifacts).map(({ step, result }) => [step, result]));
-  onEvent({ event: "result", experiment: experiment.name, seconds: secondsSince(started), results, lines });
-  return artifacts;
-}
-
-type StepRun = Required<Omit<RunOptions, "prefix">>;
-
-/** The artifact of a step: from the store, or produced now. */
-async function provide(planned: PlannedStep, artifacts: Readonly<Record<string, Artifact<unknown>>>, store: Store, run: StepRun): Promise<Artifact<unknown>> {
-  const { name, parts, fingerprint } = planned;
-  const { definition } = planned.step;
-  const started = performance.now();
-  let present = await store.get(definition.name, fingerprint);
-  const cached = present !== undefined;
-  if (present === undefined) {
-    const description = {
-      version: parts.version,
-      config: parts.config,
-      inputs: parts.inputs,
-      resumable: definition.resumable ?? false,
-      runRecords: definition.runRecords ?? [],
-    };
-    present = await store.produce(definition.name, fingerprint, description, async (directory, { resume }) => {
-      run.onEvent({ event: "step-started", step: name, fingerprint, resumed: resume });
-      const result = await runStep(planned, directory, artifacts, run);
-      await writeFile(join(directory, RESULT_FILE), resultText(result));
-    });
-  } else {
-    await store.verify(present);
-  }
-  const { directory } = present;
-  const result: unknown = JSON.parse(await readFile(join(directory, RESULT_FILE), "utf8"));
-  const seconds = cached ? 0 : secondsSince(started);
-  run.onEvent({ event: "step-finished", step: name, cached, fingerprint, directory, seconds, result });
-  return { step: name, fingerprint, directory, result };
-}
-
-/** JSON has no form for maps, dates, NaN: what would come back as something else is refused. */
-function resultText(result: unknown): string {
+  const steps = await select(experiment, options, run, { workingDirectory, signal });
+  const runner = await chooseRunner(experiment, options, run);
   try {
-    canonicalJson(result ?? null);
-  } catch (cause) {
-    if (!isMarinError(cause)) throw cause;
-    throw new MarinError("MARIN_STEP_RESULT", `what the step returns is kept as JSON: ${cause.message}`, { data: cause.data, cause });
+    const provenance = await describeRun(workingDirectory, commandArguments);
+    const recorder = new RunRecorder(prefix, { experiment: experiment.name, options: redactFields(options), cluster: runner.cluster, provenance });
+    onEvent({ event: "run-started", experiment: experiment.name, run: recorder.id, cluster: runner.cluster, options, prefix, steps: steps.map((step) => step.name) });
+    const store = await Store.open(prefix);
+    await recorder.save();
+    try {
+      const concurrency = run.maxConcurrent ?? runner.defaultConcurrency;
+      const running = new RunningSteps({ store, runner, recorder, provenance, workingDirectory, signal, onEvent, concurrency, forced: new Set(run.force) });
+      const artifacts = await running.all(steps);
+      const lines = steps.flatMap(({ name, step }) => step.definition.lines?.(artifacts[name]?.result, artifacts[name]?.directory ?? "") ?? []);
+      const results = Object.fromEntries(Object.values(artifacts).map(({ step, result }) => [step, result]));
+      recorder.run({ state: "finished", seconds: secondsSince(started) });
+      await recorder.save();
+      onEvent({ event: "result", experiment: experiment.name, seconds: secondsSince(started), results, lines });
+      return artifacts;
+    } catch (error) {
+      const told = { code: isMarinError(error) ? error.code : "MARIN_UNEXPECTED", message: error instanceof Error ? error.message : String(error) };
+      recorder.run({ state: signal.aborted ? "interrupted" : "failed", seconds: secondsSince(started), error: told });
+      // The failure itself is what the user must hear of.
+      await recorder.save().catch(() => undefined);
+      throw error;
+    }
+  } finally {
+    await runner.close();
   }
-  return `${JSON.stringify(result ?? null)}\n`;
 }
 
-async function runStep(planned: PlannedStep, directory: string, artifacts: Readonly<Record<string, Artifact<unknown>>>, run: StepRun): Promise<unknown> {
-  const { name, step } = planned;
-  const { workingDirectory, signal, onEvent } = run;
-  const inputs: Record<string, Artifact<unknown>> = {};
-  for (const [input, from] of Object.entries(planned.inputs)) inputs[input] = artifacts[from] as Artifact<unknown>;
-  const meter = new ProgressMeter(name, onEvent);
-  const result = await step.definition.run({
-    config: step.config,
-    inputs,
-    directory,
-    workingDirectory,
-    signal,
-    progress: (progress) => {
-      meter.report(progress);
-    },
-    metrics: (metrics) => {
-      onEvent({ event: "metrics", step: name, metrics });
-    },
-    log: (message) => {
-      onEvent({ event: "message", step: name, message });
-    },
-  });
-  meter.flush();
-  return result;
+/**
+ * Says what {@link runExperiment} would do with the same arguments, and why. Writes nothing.
+ *
+ * @throws as `runExperiment`, as far as it can be known before anything runs
+ */
+export async function planExperiment(experiment: ExperimentDefinition, options: unknown, run: RunOptions): Promise<PlanEvent> {
+  const { prefix, workingDirectory = process.cwd(), signal = new AbortController().signal } = run;
+  const steps = await select(experiment, options, run, { workingDirectory, signal });
+  const runner = await chooseRunner(experiment, options, run);
+  try {
+    const store = await Store.openExisting(prefix);
+    const forced = new Set(run.force);
+    const verdicts = new Map<string, Verdict>();
+    const plans: StepPlan[] = [];
+    for (const planned of steps) {
+      const verdict = await judgeStep(store, planned, inputStates(planned, verdicts), forced.has(planned.name));
+      verdicts.set(planned.name, verdict);
+      plans.push(stepPlan(planned, verdict, prefix, runner));
+    }
+    return { event: "plan", experiment: experiment.name, prefix, cluster: runner.cluster, steps: plans };
+  } finally {
+    await runner.close();
+  }
+}
+
+async function select(experiment: ExperimentDefinition, options: unknown, run: RunSelection, context: { workingDirectory: string; signal: AbortSignal }): Promise<PlannedStep[]> {
+  const steps = selectSteps(await planSteps(experiment.steps(options), context), run.runOnly);
+  requireSteps(steps, run.force ?? []);
+  return steps;
+}
+
+function inputStates({ inputs }: PlannedStep, verdicts: ReadonlyMap<string, Verdict>): Record<string, InputState> {
+  const states: Record<string, InputState> = {};
+  for (const [role, step] of Object.entries(inputs)) {
+    const verdict = verdicts.get(step);
+    const artifact = verdict?.action === "cached" ? verdict.artifact : undefined;
+    states[role] = { step, artifact, runs: artifact === undefined ? "would run" : undefined };
+  }
+  return states;
+}
+
+function stepPlan({ name, step, fingerprint }: PlannedStep, { action, reason }: Verdict, prefix: string, runner: StepRunner): StepPlan {
+  const { definition, config } = step;
+  return { step: name, action, reason, fingerprint, directory: join(prefix, definition.name, fingerprint), cpu: runner.cpusOf(definition.resources?.(config) ?? {}) };
 }
 
 function secondsSince(start: number): number {

@@ -1,3 +1,4 @@
+import type { ArtifactRecord } from "@marin/finestore";
 import { MarinError } from "@marin/rigging";
 
 /** How far a step is. */
@@ -20,6 +21,8 @@ export interface Artifact<Result> {
   readonly fingerprint: string;
   /** Absolute path of the artifact's files. Read-only. */
   readonly directory: string;
+  /** What the store knows of it: content digest, inputs by digest, files, and who made it when. */
+  readonly record: ArtifactRecord;
   /** What `run` returned, read back from JSON. */
   readonly result: Result;
 }
@@ -49,6 +52,14 @@ export interface StepContext<Config, Inputs extends object = Record<never, never
   readonly log: (message: string) => void;
 }
 
+/** What a step occupies of its machine while it runs. */
+export interface StepResources {
+  /** Processors: a number, fractions count; "all": every one of the machine. Default 1. */
+  readonly cpu?: number | "all";
+  /** Memory in bytes: accounted, not enforced. Default 0. */
+  readonly memoryBytes?: number;
+}
+
 /** One kind of step. */
 export interface StepDefinition<Config, Inputs extends object, Result> {
   /** Name of the kind; part of the fingerprint, and the name under which the store keeps the artifact: lower-case words with hyphens. */
@@ -66,6 +77,8 @@ export interface StepDefinition<Config, Inputs extends object, Result> {
    * of the artifact's digest.
    */
   readonly runRecords?: readonly string[];
+  /** What it occupies; steps run at the same time as far as the machine has room. Default: one processor. */
+  resources?(config: Config): StepResources;
   /** What else decides the result, as JSON: the digest of files that the configuration names, for example. */
   identity?(config: Config, context: IdentityContext): Promise<unknown>;
   /** Does the work. What it returns is kept as JSON and given to later steps. Must be deterministic in its configuration, identity and inputs. */

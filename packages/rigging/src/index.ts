@@ -8,4 +8,5 @@ export { fileError, type FileOperation } from "./files/file-error.js";
 export { readJson, sha256File } from "./files/read.js";
 export { removeDeadTemporaries } from "./files/temporary.js";
 export { publishDirectory, writeDirectoryAtomic, writeFileAtomic } from "./files/write-atomic.js";
-export { lockDirectory, lockFileName, type DirectoryLock } from "./locks.js";
+export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOptions } from "./locks.js";
+export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./process-identity.js";

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lockDirectory } from "./locks.js";
+import { ownIdentity } from "./process-identity.js";
 
 let directory: string;
 beforeEach(async () => {
@@ -87,4 +88,16 @@ test("a file that is no lock of ours is not removed", async () => {
   await writeFile(join(directory, ".lock"), "hello");
   await expect(lockDirectory(directory)).rejects.toMatchObject({ code: "RIGGING_BAD_LOCK" });
   expect(await readFile(join(directory, ".lock"), "utf8")).toBe("hello");
+});
+
+test("a lock held for another process tells whether that one is gone", async () => {
+  const { child } = await rival();
+  await kill(child);
+  const lock = await lockDirectory(join(directory, "worker"), { onBehalfOf: ownIdentity() });
+  await expect(lockDirectory(join(directory, "worker"))).rejects.toMatchObject({ code: "RIGGING_LOCKED", data: { orphaned: false } });
+  await lock.release();
+  const gone = { ...ownIdentity(), pid: child.pid ?? 0 };
+  const orphan = await lockDirectory(join(directory, "worker"), { onBehalfOf: gone });
+  await expect(lockDirectory(join(directory, "worker"))).rejects.toMatchObject({ code: "RIGGING_LOCKED", data: { orphaned: true } });
+  await orphan.release();
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { fileError } from "./files/file-error.js";
 import { temporaryPathFor } from "./files/temporary.js";
-import { livenessOf, ownIdentity, processIdentitySchema } from "./process-identity.js";
+import { livenessOf, ownIdentity, type ProcessIdentity, processIdentitySchema } from "./process-identity.js";
 
 /** A directory held by this process until released or until the process ends, however it ends. */
 export interface DirectoryLock extends AsyncDisposable {
@@ -22,7 +22,17 @@ const lockSchema = z.strictObject({
   id: z.string().describe("unique name of this lock"),
   owner: processIdentitySchema.describe("the process that holds it"),
   since: z.string().describe("when it was taken, ISO 8601"),
+  onBehalfOf: processIdentitySchema.optional().describe("the process that the owner works for and does not outlive for long"),
 });
+
+/** Settings of {@link lockDirectory}. */
+export interface DirectoryLockOptions {
+  /**
+   * The process that this one works for, when this one ends soon after it. Others that meet the lock then learn whether it is
+   * about to go: `data.orphaned`. Default: none, this process works for itself.
+   */
+  readonly onBehalfOf?: ProcessIdentity | undefined;
+}
 
 /** What file systems without hard links answer. */
 const noLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
@@ -34,12 +44,13 @@ type LockRecord = z.output<typeof lockSchema>;
  * at once: its file names the process by id and start time, so a reused process id is not mistaken for the owner.
  *
  * @param directory - the directory to hold
- * @throws MarinError RIGGING_LOCKED when another running process, or this one, holds it; `data.pid` is the owner.
+ * @throws MarinError RIGGING_LOCKED when another running process, or this one, holds it; `data.pid` is the owner, and
+ * `data.orphaned` tells whether the process that the owner works for is gone, so that the owner will be gone soon as well.
  * RIGGING_LOCKED, too, for an owner on another machine or container, whose state cannot be seen from here
  */
-export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+export async function lockDirectory(directory: string, { onBehalfOf }: DirectoryLockOptions = {}): Promise<DirectoryLock> {
   const path = join(directory, lockFileName);
-  const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString() };
+  const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString(), ...(onBehalfOf === undefined ? {} : { onBehalfOf }) };
   try {
     await mkdir(directory, { recursive: true });
     await acquire(path, record, directory).catch(async (error: unknown) => {
@@ -124,11 +135,11 @@ async function releaseLock(path: string, record: LockRecord): Promise<void> {
   if (found?.id === record.id) await rm(path, { force: true });
 }
 
-function locked(directory: string, path: string, { owner, since }: LockRecord): MarinError {
+function locked(directory: string, path: string, { owner, since, onBehalfOf }: LockRecord): MarinError {
   const foreign = owner.scope !== ownIdentity().scope;
   const who = owner.pid === process.pid && !foreign ? "this process" : `process ${String(owner.pid)}${foreign ? " on another machine or container" : ""}`;
   const remedy = foreign ? `if that process is gone, remove ${path}` : "wait for it, stop it, or choose another directory";
   return new MarinError("RIGGING_LOCKED", `${directory} is in use by ${who} since ${since}: ${remedy}.`, {
-    data: { directory, path, pid: owner.pid, since, elsewhere: foreign },
+    data: { directory, path, pid: owner.pid, since, elsewhere: foreign, orphaned: onBehalfOf !== undefined && livenessOf(onBehalfOf) === "dead" },
   });
 }

@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import { nearest } from "../options/nearest.js";
 import { usageError } from "./usage-error.js";
@@ -13,6 +13,13 @@ export interface CommandArguments {
   readonly prefix: string;
   readonly experiments: string | undefined;
   readonly set: readonly string[];
+  readonly dryRun: boolean;
+  /** Undefined: every step. */
+  readonly runOnly: readonly string[] | undefined;
+  readonly force: readonly string[];
+  /** Undefined: as many as the cluster's processors allow. */
+  readonly maxConcurrent: number | undefined;
+  readonly cluster: string;
 }
 
 interface Flags {
@@ -23,6 +30,11 @@ interface Flags {
   prefix: string;
   experiments?: string;
   set: string[];
+  dryRun?: true;
+  runOnly?: string[];
+  force: string[];
+  maxConcurrent?: number;
+  cluster: string;
 }
 
 function createCommand(): Command {
@@ -34,6 +46,11 @@ function createCommand(): Command {
         .argParser((value: string, all: string[]) => [...all, value])
         .default([], "none"),
     )
+    .option("--dry-run", "say what would run, why and where; run and write nothing")
+    .addOption(new Option("--run-only <steps>", "run these steps and what they need; names separated by commas, repeatable").argParser(readNames))
+    .addOption(new Option("--force <steps>", "run these steps although the store has them; names separated by commas, repeatable").argParser(readNames).default([], "none"))
+    .addOption(new Option("--max-concurrent <steps>", "steps that run at the same time at most (default: what the processors allow)").argParser(readCount))
+    .option("--cluster <name>", "where steps run: local, or a cluster that clusters/<name>.json describes", "local")
     .option("--prefix <folder>", "where artifacts and checkpoints are kept", ".marin")
     .option("--experiments <folder>", "where the scripts lie (default: the nearest folder named experiments)")
     .option("--json", "print events as JSON lines on standard output, and nothing else there")
@@ -43,6 +60,18 @@ function createCommand(): Command {
     .exitOverride()
     .showSuggestionAfterError(false)
     .configureOutput({ writeErr: () => undefined });
+}
+
+function readNames(value: string, before: readonly string[] = []): string[] {
+  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  if (names.length === 0) throw new InvalidArgumentError("name at least one step.");
+  return [...before, ...names];
+}
+
+function readCount(value: string): number {
+  const count = Number(value);
+  if (!/^\d+$/.test(value.trim()) || count < 1) throw new InvalidArgumentError("a whole number from 1 is needed.");
+  return count;
 }
 
 /** The help on flags, without an experiment's options. */
@@ -64,8 +93,8 @@ export function parseArguments(argv: readonly string[]): CommandArguments {
     throw error;
   }
   const flags = command.opts<Flags>();
-  for (const flag of ["prefix", "experiments"] as const) {
-    if (flags[flag]?.trim() === "") throw usageError(`--${flag} needs a folder, got an empty text`, { flag: `--${flag}` });
+  for (const flag of ["prefix", "experiments", "cluster"] as const) {
+    if (flags[flag]?.trim() === "") throw usageError(`--${flag} needs a ${flag === "cluster" ? "name" : "folder"}, got an empty text`, { flag: `--${flag}` });
   }
   return {
     experiment: command.args[0],
@@ -76,6 +105,11 @@ export function parseArguments(argv: readonly string[]): CommandArguments {
     prefix: flags.prefix,
     experiments: flags.experiments,
     set: flags.set,
+    dryRun: flags.dryRun ?? false,
+    runOnly: flags.runOnly,
+    force: flags.force,
+    maxConcurrent: flags.maxConcurrent,
+    cluster: flags.cluster,
   };
 }
 

@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 import { listenForCrash } from "./crash.js";
 import { errorDetails, errorEvent } from "./error-event.js";
 import { flagHelp, parseArguments, type CommandArguments } from "./arguments.js";
-import { experimentsFolder, findScripts, loadExperiment, loadScript } from "./find-experiments.js";
+import { experimentsFolder, findScripts, loadExperiment, loadScript, type LoadedExperiment } from "./find-experiments.js";
 import { printable } from "./format.js";
 import { commandHelp, experimentHelp, experimentHelpEvent } from "./help.js";
 import { INTERRUPTED_EXIT_CODE, listenForInterrupt } from "./interrupt.js";
@@ -13,9 +14,9 @@ import type { Reporter, ReporterStreams } from "./reporter.js";
 import { createTerminalReporter } from "./terminal-reporter.js";
 import { usageError } from "./usage-error.js";
 import type { ExperimentEvent } from "../events.js";
-import type { ExperimentDefinition } from "../experiment.js";
 import { resolveOptions } from "../options/resolve.js";
-import { runExperiment } from "../run-experiment.js";
+import { failedStep } from "../failed-step.js";
+import { planExperiment, runExperiment, type RunOptions } from "../run-experiment.js";
 
 /** What the command needs of the process. */
 export interface CommandEnvironment extends ReporterStreams {
@@ -53,9 +54,9 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
     const folder = args.experiments === undefined ? experimentsFolder(environment.workingDirectory) : resolve(environment.workingDirectory, args.experiments);
     if (args.list) return await list(folder, args, environment);
     if (args.experiment === undefined) throw usageError("name an experiment, or give --list to see them all or --help for the flags");
-    const experiment = await loadExperiment(folder, args.experiment);
-    if (args.help) return print(experimentHelpEvent(experiment), experimentHelp(experiment));
-    return await run(experiment, args, environment, current);
+    const found = await loadExperiment(folder, args.experiment);
+    if (args.help) return print(experimentHelpEvent(found.experiment), experimentHelp(found.experiment));
+    return await run(found, argv, args, environment, current);
   } catch (error) {
     return fail(error, args, environment);
   } finally {
@@ -63,10 +64,10 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
   }
 }
 
-async function run(experiment: ExperimentDefinition, args: CommandArguments, environment: CommandEnvironment, current: Current): Promise<number> {
+async function run({ experiment, script }: LoadedExperiment, argv: readonly string[], args: CommandArguments, environment: CommandEnvironment, current: Current): Promise<number> {
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
-  let step: string | undefined;
+  const running = new Set<string>();
   const leave = (code: number): void => {
     fail(interruption.signal.reason, args, environment, failure);
     reporter.close();
@@ -83,22 +84,32 @@ async function run(experiment: ExperimentDefinition, args: CommandArguments, env
       return interruption.signal.aborted;
     },
     get step() {
-      return step;
+      return [...running].at(-1);
     },
   };
   current.failure = failure;
   const onEvent = (event: ExperimentEvent): void => {
-    if (event.event === "step-started") step = event.step;
-    if (event.event === "step-finished") step = undefined;
+    if (event.event === "step-started") running.add(event.step);
+    if (event.event === "step-finished") running.delete(event.step);
+    // What a step's process prints stays readable where standard output is for events.
+    if (event.event === "output" && args.json) environment.stderr.write(`${printable(event.line)}\n`);
     reporter.emit(event);
   };
+  const runOptions: RunOptions = {
+    prefix: resolve(environment.workingDirectory, args.prefix),
+    workingDirectory: environment.workingDirectory,
+    module: pathToFileURL(script.file).href,
+    cluster: args.cluster,
+    runOnly: args.runOnly,
+    force: args.force,
+    maxConcurrent: args.maxConcurrent,
+    commandArguments: argv,
+    signal: interruption.signal,
+    onEvent,
+  };
   try {
-    await runExperiment(experiment, options, {
-      prefix: resolve(environment.workingDirectory, args.prefix),
-      workingDirectory: environment.workingDirectory,
-      signal: interruption.signal,
-      onEvent,
-    });
+    if (args.dryRun) reporter.emit(await planExperiment(experiment, options, runOptions));
+    else await runExperiment(experiment, options, runOptions);
     return 0;
   } catch (error) {
     return fail(error, args, environment, failure);
@@ -137,7 +148,7 @@ interface Current {
 
 function fail(error: unknown, args: Pick<CommandArguments, "json" | "verbose" | "prefix">, environment: CommandEnvironment, failure?: Failure): number {
   const reporter = failure?.reporter ?? createReporter(args, environment);
-  const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failure?.step, prefix: args.prefix });
+  const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failedStep(error) ?? failure?.step, prefix: args.prefix });
   reporter.emit(event);
   if (args.json) environment.stderr.write(`${event.code === "MARIN_INTERRUPTED" ? "" : "error: "}${printable(event.message)}\n`);
   if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${printable(errorDetails(error))}\n`);

@@ -76,19 +76,26 @@ export async function loadScript(script: ExperimentScript): Promise<ExperimentDe
   return experiment;
 }
 
+/** An experiment and the script that holds it. */
+export interface LoadedExperiment {
+  readonly experiment: ExperimentDefinition;
+  readonly script: ExperimentScript;
+}
+
 /**
  * The experiment of a name.
  *
  * @throws MarinError `MARIN_UNKNOWN_EXPERIMENT` naming the nearest, `MARIN_EXPERIMENT_SCRIPT` when its script is faulty
  */
-export async function loadExperiment(folder: string, name: string): Promise<ExperimentDefinition> {
+export async function loadExperiment(folder: string, name: string): Promise<LoadedExperiment> {
   const scripts = await findScripts(folder);
   const matching = scripts.filter((script) => script.name === name);
   if (matching.length > 1) {
     throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `two scripts are named ${name}: ${matching.map((script) => script.file).join(" and ")}; rename one`);
   }
-  const experiment = matching[0] === undefined ? undefined : await loadScript(matching[0]);
-  if (experiment !== undefined) return experiment;
+  const [script] = matching;
+  const experiment = script === undefined ? undefined : await loadScript(script);
+  if (script !== undefined && experiment !== undefined) return { experiment, script };
   const near = nearest(name, scripts.map((script) => script.name).filter((other) => other !== name));
   const advice = near === undefined ? `${folder} holds none` : `did you mean ${near}? (--list names all)`;
   throw new MarinError("MARIN_UNKNOWN_EXPERIMENT", `there is no experiment ${name} under ${folder}: ${advice}`, { data: { name, nearest: near } });

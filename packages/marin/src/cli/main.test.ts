@@ -75,7 +75,7 @@ describe("pnpm experiment", () => {
     const { code, stdout, stderr } = await experiment(["toy"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "sum: 10\naverage: 2.5\n" });
     expect(stderr).toMatch(/numbers: starts\nnumbers: counting for toy\nnumbers: done/);
-    expect(await readdir(join(directory, ".marin"))).toEqual(["average", "finestore.json", "numbers", "sum"]);
+    expect(await readdir(join(directory, ".marin"))).toEqual(["average", "finestore.json", "numbers", "runs", "sum"]);
   });
 
   it("runs a step again only when something that decides it has changed", async () => {
@@ -148,7 +148,7 @@ describe("pnpm experiment", () => {
     });
     const refused = await second;
     expect(refused?.code).toBe(1);
-    expect(refused?.stderr).toMatch(/error: Artifact sum .* is being produced already.*process \d+/);
+    expect(refused?.stderr).toMatch(/error: step sum: Artifact sum .* is being produced already.*process \d+/);
     expect(first.code).toBe(130);
   });
 

@@ -1,5 +1,6 @@
 import type { ExperimentEvent } from "../events.js";
 import { formatSeconds, printable } from "./format.js";
+import { planText } from "./plan-text.js";
 import { progressText, type Reporter, type ReporterStreams } from "./reporter.js";
 
 const PROGRESS_INTERVAL_MS = 5000;
@@ -35,6 +36,15 @@ export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: ()
           break;
         case "error":
           say(event.code === "MARIN_INTERRUPTED" ? printable(event.message) : `error: ${printable(event.message)}`);
+          break;
+        case "plan":
+          stdout.write(planText(event));
+          break;
+        case "output":
+          say(`${event.step}: ${printable(event.line)}`);
+          break;
+        case "job":
+          if (event.pendingReason !== undefined) say(`${event.step}: waits: ${printable(event.pendingReason)}`);
           break;
         case "metrics":
           break;

@@ -9,13 +9,13 @@ import { createTerminalReporter } from "./terminal-reporter.js";
 
 const fingerprint = "f".repeat(64);
 const events: ExperimentEvent[] = [
-  { event: "run-started", experiment: "toy", options: {}, prefix: "/store", steps: ["texts", "train"] },
-  { event: "step-finished", step: "texts", cached: true, fingerprint, directory: "/store/texts", seconds: 0, result: {} },
-  { event: "step-started", step: "train", fingerprint, resumed: true },
+  { event: "run-started", experiment: "toy", run: "r1", cluster: "local", options: {}, prefix: "/store", steps: ["texts", "train"] },
+  { event: "step-finished", step: "texts", cached: true, fingerprint, digest: fingerprint, directory: "/store/texts", seconds: 0, result: {} },
+  { event: "step-started", step: "train", fingerprint, reason: "no artifact", resumed: true },
   { event: "message", step: "train", message: "on two threads" },
   { event: "progress", step: "train", done: 1200, total: 2400, unit: "steps", detail: "loss 4.200", secondsLeft: 125 },
   { event: "metrics", step: "train", metrics: { loss: 4.2 } },
-  { event: "step-finished", step: "train", cached: false, fingerprint, directory: "/store/train", seconds: 72.5, result: {} },
+  { event: "step-finished", step: "train", cached: false, fingerprint, digest: fingerprint, directory: "/store/train", seconds: 72.5, result: {} },
   { event: "result", experiment: "toy", seconds: 73, results: {}, lines: ["loss: 4.2", "sample: once"] },
 ];
 

@@ -3,6 +3,7 @@ import pc from "picocolors";
 
 import type { ExperimentEvent, ProgressEvent } from "../events.js";
 import { formatSeconds, printable } from "./format.js";
+import { planText } from "./plan-text.js";
 import { progressText, type Reporter, type ReporterStreams } from "./reporter.js";
 
 /** For people at a terminal: one progress bar for the running step, one line for each finished one. */
@@ -62,6 +63,14 @@ export function createTerminalReporter({ stdout, stderr }: ReporterStreams, colo
         case "error":
           last = undefined;
           say(event.code === "MARIN_INTERRUPTED" ? printable(event.message) : `${paint.red("error:")} ${printable(event.message)}`);
+          break;
+        case "plan":
+          stdout.write(planText(event));
+          break;
+        case "output":
+          say(`${paint.dim(event.step)} ${printable(event.line)}`);
+          break;
+        case "job":
           break;
         case "metrics":
           break;

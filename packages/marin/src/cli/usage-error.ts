@@ -6,6 +6,7 @@ export const USAGE_CODES: ReadonlySet<string> = new Set([
   "MARIN_UNKNOWN_EXPERIMENT",
   "MARIN_UNKNOWN_OPTION",
   "MARIN_OPTION_VALUE",
+  "MARIN_UNKNOWN_STEP",
 ]);
 
 /** A mistake in the command's arguments. */

@@ -1,0 +1,144 @@
+import type { RunProvenance, Store } from "@marin/finestore";
+import { MarinError, ownIdentity } from "@marin/rigging";
+
+import type { ExperimentEvent } from "./events.js";
+import { failedIn } from "./failed-step.js";
+import { judgeStep, type InputState } from "./judge-step.js";
+import type { PlannedStep } from "./plan.js";
+import { readArtifact } from "./produce-step.js";
+import { ProgressMeter } from "./progress-meter.js";
+import type { RunRecorder } from "./run-record.js";
+import type { Artifact } from "./step.js";
+import type { StepRunner } from "./step-runner.js";
+
+/** What {@link RunningSteps} works with. */
+export interface RunningStepsOptions {
+  readonly store: Store;
+  readonly runner: StepRunner;
+  readonly recorder: RunRecorder;
+  readonly provenance: RunProvenance;
+  readonly workingDirectory: string;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: ExperimentEvent) => void;
+  /** Steps that run at the same time at most. */
+  readonly concurrency: number;
+  /** Names of the steps to run although the store has them. */
+  readonly forced: ReadonlySet<string>;
+}
+
+/** A step that has come to its artifact. */
+interface Outcome {
+  readonly artifact: Artifact<unknown>;
+  readonly ran: boolean;
+}
+
+/** Brings steps to their artifacts: each as soon as its inputs are there and there is room. The first failure stops the others. */
+export class RunningSteps {
+  readonly #options: RunningStepsOptions;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #outcomes = new Map<string, Promise<Outcome>>();
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+  #failure: Error | undefined;
+
+  constructor(options: RunningStepsOptions) {
+    this.#options = options;
+    this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
+    this.#free = options.concurrency;
+  }
+
+  /**
+   * Runs the steps to their end, or to that of the first that fails; then none is running any more.
+   *
+   * @param steps - every step after its inputs
+   */
+  async all(steps: readonly PlannedStep[]): Promise<Record<string, Artifact<unknown>>> {
+    for (const planned of steps) this.#outcomes.set(planned.name, this.#one(planned));
+    const settled = await Promise.allSettled(this.#outcomes.values());
+    if (this.#failure !== undefined) throw this.#failure;
+    return Object.fromEntries(settled.flatMap((outcome) => (outcome.status === "fulfilled" ? [[outcome.value.artifact.step, outcome.value.artifact]] : [])));
+  }
+
+  async #one(planned: PlannedStep): Promise<Outcome> {
+    const { name } = planned;
+    const inputs: Record<string, Outcome> = {};
+    // A failed input has been told of already.
+    for (const [role, step] of Object.entries(planned.inputs)) inputs[role] = await (this.#outcomes.get(step) as Promise<Outcome>);
+    try {
+      this.#signal.throwIfAborted();
+      return await this.#provide(planned, inputs);
+    } catch (thrown) {
+      const stopped = this.#signal.aborted;
+      const error = failedIn(name, thrown);
+      this.#options.recorder.step({ step: name, state: stopped ? "stopped" : "failed" });
+      this.#failure ??= error;
+      if (!stopped) this.#stop.abort(new MarinError("MARIN_INTERRUPTED", `stopped because step ${name} failed`));
+      throw error;
+    }
+  }
+
+  async #provide(planned: PlannedStep, inputs: Readonly<Record<string, Outcome>>): Promise<Outcome> {
+    const { store, recorder, forced, onEvent } = this.#options;
+    const { name, fingerprint } = planned;
+    const states = Object.entries(inputs).map(([role, { artifact, ran }]): [string, InputState] => [role, { step: artifact.step, artifact, runs: ran ? "ran" : undefined }]);
+    const verdict = await judgeStep(store, planned, Object.fromEntries(states), forced.has(name));
+    const record = { step: name, name: planned.step.definition.name, fingerprint, reason: verdict.reason };
+    const started = performance.now();
+    if (verdict.action === "run") {
+      recorder.step({ ...record, state: "running", startedAt: new Date().toISOString() });
+      await this.#whenFree(() => this.#run(planned, inputs, verdict.replace, verdict.reason));
+    }
+    const stored = verdict.action === "cached" ? verdict.artifact : await store.get(planned.step.definition.name, fingerprint);
+    if (stored === undefined) throw new MarinError("MARIN_STEP_LOST", `step ${name} ended and left no artifact; run the same command again`);
+    const artifact = await readArtifact(name, stored);
+    const seconds = verdict.action === "cached" ? 0 : Math.round(performance.now() - started) / 1000;
+    const { digest } = artifact.record;
+    recorder.step({ ...record, state: verdict.action === "cached" ? "cached" : "finished", digest, seconds });
+    await recorder.save();
+    onEvent({ event: "step-finished", step: name, cached: verdict.action === "cached", fingerprint, digest, directory: artifact.directory, seconds, result: artifact.result });
+    return { artifact, ran: verdict.action === "run" };
+  }
+
+  async #run(planned: PlannedStep, outcomes: Readonly<Record<string, Outcome>>, replace: boolean, reason: string): Promise<void> {
+    const { store, runner, recorder, provenance, workingDirectory, onEvent } = this.#options;
+    const { name, fingerprint, step } = planned;
+    const { definition } = step;
+    const resumed = (definition.resumable ?? false) && (await store.hasAttempt(definition.name, fingerprint));
+    const inputs = Object.fromEntries(Object.entries(outcomes).map(([role, { artifact }]) => [role, artifact]));
+    const meter = new ProgressMeter(name, onEvent);
+    await recorder.save();
+    let metrics: Readonly<Record<string, number>> = {};
+    await runner.run(
+      { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf: runner.cluster === null ? undefined : ownIdentity() },
+      {
+        signal: this.#signal,
+        started: () => {
+          onEvent({ event: "step-started", step: name, fingerprint, reason, resumed });
+        },
+        progress: (progress) => {
+          meter.report(progress);
+        },
+        emit: (event) => {
+          if (event.event === "metrics") recorder.step({ step: name, metrics: (metrics = { ...metrics, ...event.metrics }) });
+          onEvent(event);
+        },
+      },
+    );
+    meter.flush();
+  }
+
+  /** Waits for one of the places, in the order of asking. */
+  async #whenFree(run: () => Promise<void>): Promise<void> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free--;
+    try {
+      this.#signal.throwIfAborted();
+      await run();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}
