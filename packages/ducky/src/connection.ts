@@ -89,6 +89,11 @@ export class Connection {
     return Object.freeze(Object.fromEntries(calls)) as ServiceClient<M>;
   }
 
+  /** Calls of this end that the other has not answered yet, open streams included: while there are any, this end may wait for nothing else. */
+  get pendingCalls(): number {
+    return this.#outgoing.size;
+  }
+
   /** Ends the connection: calls still open fail with DUCKY_CLOSED at both ends, handlers at work have their signal aborted. */
   close(): void {
     this.#end(undefined);

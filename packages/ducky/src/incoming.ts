@@ -145,7 +145,7 @@ class IncomingCall {
     try {
       const checked = validate(method.input, this.#input, "input", service, name);
       // Awaited only where needed, so that handlers start in the order of the calls.
-      const input = checked instanceof Promise ? await checked : checked;
+      const input: unknown = checked instanceof Promise ? await checked : checked;
       const answer = handler(input, context);
       if (method.kind === "serverStream") {
         await this.#pump(method, answer as AsyncIterable<unknown> | Iterable<unknown>);

@@ -31,6 +31,11 @@ export class OutgoingCalls {
     this.#window = window;
   }
 
+  /** How many there are. */
+  get size(): number {
+    return this.#open.size;
+  }
+
   /** Calls a method with one answer. The frame is sent before this returns when the schema checks at once. */
   unary(name: CallName, method: UnaryMethod, input: unknown, options: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { MarinError } from "@marin/rigging";
+import { MarinError } from "@marin/ducky";
 
 /** Where a {@link Future} stands. */
 export type FutureState = "pending" | "fulfilled" | "rejected" | "cancelled";

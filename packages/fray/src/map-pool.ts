@@ -1,4 +1,4 @@
-import { MarinError } from "@marin/rigging";
+import { MarinError } from "@marin/ducky";
 
 /** What a task of {@link mapPool} is told. */
 export interface PoolTask {
@@ -12,6 +12,8 @@ export interface PoolTask {
 export interface PoolOptions {
   /** Ends the iteration, with the signal's reason as its error, when aborted. Default: never. */
   readonly signal?: AbortSignal;
+  /** Whether results come in the order of the items (else as they are ready, the first failure at once). Default: true. */
+  readonly ordered?: boolean;
 }
 
 interface Running<U> {
@@ -21,7 +23,7 @@ interface Running<U> {
 
 /**
  * Maps items through an asynchronous function, up to `concurrency` of them at a time, and gives the results in the order
- * of the items. Items are taken from the source only when there is room: results that wait for the consumer or for an
+ * of the items, or with `ordered: false` as they are ready. Items are taken from the source only when there is room: results that wait for the consumer or for an
  * earlier one count as being worked on, so memory is bounded.
  *
  * The first failure, in the order of the items, is thrown after all results before it; once a task has failed no further
@@ -41,7 +43,7 @@ export async function* mapPool<T, U>(
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
     throw new MarinError("FRAY_BAD_CONCURRENCY", `concurrency is a whole number of at least 1, found ${String(concurrency)}.`, { data: { concurrency } });
   }
-  const outer = options.signal;
+  const { signal: outer, ordered = true } = options;
   outer?.throwIfAborted();
   const controller = new AbortController();
   const signal = outer === undefined ? controller.signal : AbortSignal.any([controller.signal, outer]);
@@ -91,16 +93,19 @@ export async function* mapPool<T, U>(
   try {
     for (;;) {
       pull();
-      const head = window[0];
+      const place = ordered ? 0 : Math.max(0, window.findIndex(({ outcome }) => outcome !== undefined));
+      const head = window[place];
       if (head === undefined) {
         if (pulling === undefined) break;
         await waitFor(pulling);
         continue;
       }
-      if (head.outcome === undefined) await waitFor(head.finished);
-      if (head.outcome === undefined) continue;
+      if (head.outcome === undefined) {
+        await waitFor(ordered ? head.finished : Promise.race([...window.map(({ finished }) => finished), ...(pulling === undefined ? [] : [pulling])]));
+        continue;
+      }
       if ("error" in head.outcome) throw head.outcome.error;
-      window.shift();
+      window.splice(place, 1);
       pull();
       yield head.outcome.value;
       outer?.throwIfAborted();

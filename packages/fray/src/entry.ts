@@ -1,0 +1,89 @@
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
+import { MarinError } from "@marin/ducky";
+
+declare const signature: unique symbol;
+
+/**
+ * A function or class by the module that exports it: what can travel to a worker, where a closure cannot. Plain JSON. Made
+ * by {@link entry}.
+ */
+export interface Entry<A extends unknown[] = unknown[], R = unknown> {
+  /** URL of the module. */
+  readonly module: string;
+  /** Name of the export. */
+  readonly export: string;
+  /** Only a type: what it takes and gives. */
+  readonly [signature]?: (...args: A) => R;
+}
+
+/** Anything that can be called; parameters are the entry's to infer. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- only `any` accepts functions of every parameter list
+type AnyFunction = (...args: any[]) => any;
+
+/**
+ * Names an exported function, so that a worker can import and call it: `entry<typeof tokenize>(import.meta.url, "tokenize")`.
+ * The module is imported afresh in the worker, so what stands at its top level runs there too.
+ *
+ * @param moduleUrl - `import.meta.url` of the module, or an absolute path
+ * @param exportName - name of the export
+ * @throws MarinError FRAY_INLINE_FUNCTION when a function is given, showing the named form; FRAY_BAD_ENTRY
+ */
+export function entry<F extends AnyFunction>(moduleUrl: string | URL, exportName: string): Entry<Parameters<F>, Awaited<ReturnType<F>>> {
+  for (const given of [moduleUrl, exportName] as unknown[]) {
+    if (typeof given === "function") throw inlineFunction(given);
+  }
+  const module = asUrl(moduleUrl);
+  if (typeof exportName !== "string" || exportName === "") {
+    throw new MarinError("FRAY_BAD_ENTRY", `An entry needs the name of an export of ${module}, found ${JSON.stringify(exportName)}.`, { data: { module, export: exportName } });
+  }
+  return { module, export: exportName };
+}
+
+function inlineFunction(given: AnyFunction | object): MarinError {
+  const name = (given as { readonly name?: string }).name || "work";
+  return new MarinError(
+    "FRAY_INLINE_FUNCTION",
+    `The function ${name} cannot be sent to a worker: it may hold variables of this process. Export it from a module and name it: entry<typeof ${name}>(import.meta.url, "${name}").`,
+    { data: { name } },
+  );
+}
+
+function asUrl(moduleUrl: string | URL): string {
+  const text = String(moduleUrl);
+  if (isAbsolute(text)) return pathToFileURL(text).href;
+  if (/^(file|data|node):/.test(text)) return text;
+  throw new MarinError("FRAY_BAD_ENTRY", `An entry's module is a file: URL or an absolute path, found "${text}". Give import.meta.url of the module that exports it.`, { data: { module: text } });
+}
+
+/** An entry as people read it. */
+export function describeEntry({ module, export: name }: Entry): string {
+  return `${name} of ${module.startsWith("data:") ? "data:..." : module}`;
+}
+
+/**
+ * Imports what an entry names.
+ *
+ * @throws MarinError FRAY_ENTRY_IMPORT when the module does not load (the cause says why), FRAY_ENTRY_MISSING when it has no
+ * such export or it is no function
+ */
+export async function loadEntry<A extends unknown[], R>(named: Entry<A, R>): Promise<(...args: A) => R | Promise<R>> {
+  let loaded: Record<string, unknown>;
+  try {
+    // eslint-disable-next-line marin/computed-import -- the caller names the module
+    loaded = (await import(named.module)) as Record<string, unknown>;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("FRAY_ENTRY_IMPORT", `The module ${named.module} does not load: ${why}`, { data: { module: named.module }, cause });
+  }
+  const found = loaded[named.export];
+  if (typeof found !== "function") {
+    const functions = Object.keys(loaded).filter((name) => typeof loaded[name] === "function");
+    throw new MarinError(
+      "FRAY_ENTRY_MISSING",
+      `The module ${named.module} exports no function "${named.export}"; it exports ${functions.length === 0 ? "none" : functions.join(", ")}.`,
+      { data: { module: named.module, export: named.export, functions } },
+    );
+  }
+  return found as (...args: A) => R | Promise<R>;
+}

@@ -1,0 +1,35 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Connection } from "@marin/ducky";
+
+/** What a call under way in a worker may ask about itself. */
+export interface CurrentCall {
+  /** Aborted when whoever made the call cancels it, stops the worker, or is gone: the function should end then. */
+  readonly signal: AbortSignal;
+}
+
+interface Shared {
+  readonly calls: AsyncLocalStorage<CurrentCall>;
+  parent: Connection | undefined;
+}
+
+const key: unique symbol = Symbol.for("marin.fray");
+const holder = globalThis as { [key]?: Shared };
+
+/** One per thread, on the global object, so that two copies of this package in one worker agree. */
+export const shared: Shared = (holder[key] ??= { calls: new AsyncLocalStorage<CurrentCall>(), parent: undefined });
+
+/**
+ * The call that this code runs in, correct across `await` and timers; undefined outside of a function that a worker was
+ * asked to run.
+ */
+export function currentCall(): CurrentCall | undefined {
+  return shared.calls.getStore();
+}
+
+/**
+ * In a worker: the connection to whoever started it, over which both sides may serve and call services of their own.
+ * Undefined in a process or thread that is no worker.
+ */
+export function parentConnection(): Connection | undefined {
+  return shared.parent;
+}

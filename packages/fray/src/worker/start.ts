@@ -1,0 +1,147 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { portTransport, processTransport, type Transport } from "@marin/ducky";
+import { launch } from "./launch.js";
+import { readLines, Tail } from "./lines.js";
+
+/** How a worker ended. */
+export interface WorkerExit {
+  /** Exit code; null when a signal ended it. */
+  readonly code: number | null;
+  /** The signal that ended it; null when none did. */
+  readonly signal: NodeJS.Signals | null;
+  /** The last lines it wrote to its standard error, at most 20. */
+  readonly stderrTail: string;
+}
+
+/** What a worker is started with, of either kind. */
+export interface StartOptions {
+  readonly kind: "process" | "thread";
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly detached: boolean;
+  readonly onStdout: (line: string) => void;
+  readonly onStderr: (line: string) => void;
+}
+
+/** A process or thread that has been started. */
+export interface Started {
+  readonly pid: number | undefined;
+  readonly transport: Transport;
+  /** Fulfilled when it has ended and all it has written has been read. */
+  readonly exited: Promise<WorkerExit>;
+  /** Asks it to end, where that can be refused. */
+  terminate(): void;
+  /** Ends it, and with a process that leads a group the group. */
+  kill(): void;
+}
+
+/** How long output may still come from children of a worker that has ended itself. */
+const outputGraceMs = 500;
+
+/** Starts a process or a thread that runs `main.ts`. */
+export function startWorker(options: StartOptions): Started {
+  return options.kind === "process" ? startProcess(options) : startThread(options);
+}
+
+function startProcess({ name, env, detached, onStdout, onStderr }: StartOptions): Started {
+  const { main, execArgv } = launch();
+  const child = spawn(process.execPath, [...execArgv, fileURLToPath(main), name, String(process.pid), detached ? "group" : "member"], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    serialization: "advanced",
+    detached,
+  });
+  const { stdout, stderr } = child as ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+  const { tail, ended } = readOutput(stdout, stderr, onStdout, onStderr);
+  const { pid } = child;
+  /** With a group, also after its leader has ended: its children are the worker's as well. */
+  const signalGroup = (signal: NodeJS.Signals): void => {
+    if (!detached || pid === undefined) {
+      child.kill(signal);
+      return;
+    }
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // The group is gone.
+    }
+  };
+  const exit = new Promise<Omit<WorkerExit, "stderrTail">>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.once("error", (error) => {
+      tail.add(error.message);
+      // Where it could not be started there will be no exit.
+      if (pid === undefined) resolve({ code: 1, signal: null });
+    });
+  });
+  const exited = exit.then(async ({ code, signal }) => {
+    if (detached) signalGroup("SIGKILL");
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, outputGraceMs).unref())]);
+    stdout.destroy();
+    stderr.destroy();
+    return { code, signal, stderrTail: tail.text() };
+  });
+  return {
+    pid,
+    transport: processTransport(child),
+    exited,
+    terminate: () => {
+      signalGroup("SIGTERM");
+    },
+    kill: () => {
+      signalGroup("SIGKILL");
+    },
+  };
+}
+
+function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
+  const { main, typescript } = launch();
+  const { port1, port2 } = new MessageChannel();
+  const code =
+    typescript === undefined
+      ? `import(${JSON.stringify(main.href)})`
+      : `import(${JSON.stringify(typescript)}).then(({ register }) => { register(); return import(${JSON.stringify(main.href)}); })`;
+  const thread = new Worker(`${code}.catch((error) => { setImmediate(() => { throw error; }); });`, {
+    eval: true,
+    name,
+    env: { ...process.env, ...env },
+    stdout: true,
+    stderr: true,
+    workerData: { port: port2 },
+    transferList: [port2],
+  });
+  const { tail, ended } = readOutput(thread.stdout, thread.stderr, onStdout, onStderr);
+  thread.on("error", (error: unknown) => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    for (const line of text.split("\n")) {
+      tail.add(line);
+      onStderr(line);
+    }
+  });
+  const kill = (): void => void thread.terminate();
+  return {
+    pid: undefined,
+    transport: portTransport(port1),
+    exited: once(thread, "exit").then(async ([exitCode]) => {
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, outputGraceMs).unref())]);
+      return { code: exitCode as number, signal: null, stderrTail: tail.text() };
+    }),
+    terminate: kill,
+    kill,
+  };
+}
+
+function readOutput(stdout: Readable, stderr: Readable, onStdout: (line: string) => void, onStderr: (line: string) => void): { readonly tail: Tail; readonly ended: Promise<unknown> } {
+  const tail = new Tail();
+  readLines(stdout, onStdout);
+  readLines(stderr, (line) => {
+    tail.add(line);
+    onStderr(line);
+  });
+  const closed = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once("close", () => resolve()));
+  return { tail, ended: Promise.all([closed(stdout), closed(stderr)]) };
+}
