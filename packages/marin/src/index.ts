@@ -45,6 +45,8 @@ export {
 export type { ComputeConfig } from "./steps/compute.js";
 export { documentsOptions, documentsPath, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
 export { baselinesStep, evaluateStep, type BaselinesResult, type EvaluateResult } from "./steps/evaluate.js";
+export type { Counts, ReportInputs, SourceCounts, TokenCounts } from "./report/inputs.js";
+export { reportOptions, reportStep, type ReportResult } from "./steps/report.js";
 export { sampleOptions, sampleStep, type SampleConfig, type SampleResult } from "./steps/sample.js";
 export { tokenizerOptions, tokenizerPath, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
 export { tokensPath, tokensStep, type TokensResult } from "./steps/tokens.js";

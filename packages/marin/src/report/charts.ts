@@ -1,0 +1,56 @@
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
+import { h } from "preact";
+
+import type { Markup } from "./markup.js";
+
+/** A line chart over training steps. */
+export interface LineChart {
+  readonly title: string;
+  /** What the chart shows, in words, for those who do not see it. */
+  readonly description: string;
+  /** What is drawn: a name with its unit. */
+  readonly label: string;
+  readonly points: readonly { readonly step: number; readonly value: number }[];
+  /** Horizontal lines to compare with, each with its name. */
+  readonly references?: readonly { readonly value: number; readonly name: string }[];
+  /** Height in CSS pixels of the wide form. */
+  readonly height: number;
+  /** Whether the values begin at 0. */
+  readonly zero?: boolean;
+}
+
+const WIDE = 720;
+const NARROW = 340;
+
+/** A line chart as a figure. It is drawn for a wide and for a narrow page, so that its text is readable on both; the page shows one of them. */
+export function lineChart(chart: LineChart): Markup {
+  const draw = (width: number, height: number, name: string): Markup => h("div", { class: name, dangerouslySetInnerHTML: { __html: svg(chart, width, height) } });
+  return h("figure", null, h("figcaption", null, chart.title), draw(WIDE, chart.height, "wide"), draw(NARROW, Math.max(chart.height * 0.75, 160), "narrow"));
+}
+
+function svg({ title, description, label, points, references = [], zero = false }: LineChart, width: number, height: number): string {
+  const { document } = parseHTML("<html></html>");
+  const narrow = width === NARROW;
+  const plot = Plot.plot({
+    document,
+    width,
+    height,
+    marginLeft: 48,
+    marginBottom: 40,
+    marginTop: 30,
+    marginRight: 16,
+    ariaLabel: title,
+    ariaDescription: description,
+    style: { fontSize: "13px", fontFamily: "inherit", background: "none", overflow: "visible" },
+    x: { label: "training step", ticks: narrow ? 4 : 8, tickFormat: ",d", nice: false },
+    y: { label, grid: true, ticks: narrow ? 4 : 5, zero, nice: true, labelArrow: "none" },
+    marks: [
+      Plot.ruleY(references, { y: "value", stroke: "var(--second)", strokeDasharray: "5 4" }),
+      Plot.lineY(points, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1.75 }),
+      Plot.text(references, { y: "value", text: "name", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "var(--second-text)", stroke: "var(--page)", strokeWidth: 4 }),
+    ],
+  });
+  plot.setAttribute("role", "img");
+  return plot.outerHTML;
+}

@@ -1,0 +1,51 @@
+import { diffWordsWithSpace, type Change } from "diff";
+import { h } from "preact";
+
+import { percent } from "./format.js";
+import { digest, exactCount, facts, foreign, section, type Markup } from "./markup.js";
+import type { DuplicateExample, Report } from "./report.js";
+import { visibleText } from "./visible-text.js";
+
+/** Longest text that is compared word by word, in characters; longer ones are cut. */
+const MAX_CHARACTERS = 1200;
+
+/** What deduplication removed, shown by examples. */
+export function duplicatesSection(duplicates: NonNullable<Report["duplicates"]>): Markup {
+  const { clusters, candidates, verified, examples } = duplicates;
+  return section(
+    "duplicates",
+    "Duplicates",
+    facts([
+      ["Pairs compared", exactCount(candidates)],
+      ["Of them near copies", exactCount(verified)],
+      ["Groups of near copies", exactCount(clusters)],
+    ]),
+    examples.length === 0 ? h("p", { class: "note" }, "No document was removed.") : [h("p", null, "Removed documents beside the one kept in their place. Words that only one of the two has are marked."), examples.map(example)],
+  );
+}
+
+function example({ reason, similarity, keptText, keptSource, keptId, removedText, removedSource, removedId }: DuplicateExample): Markup {
+  const changes = diffWordsWithSpace(beginning(keptText), beginning(removedText));
+  return h(
+    "article",
+    { class: "pair" },
+    h("h3", null, reason === "exact" ? "Exact copy" : `Near copy, ${percent(similarity)} similar`),
+    h("div", { class: "sides" }, side("Kept", keptSource, keptId, changes, "added"), side("Removed", removedSource, removedId, changes, "removed")),
+  );
+}
+
+/** One of the two texts: everything but what only the other has. */
+function side(title: string, source: string, id: string, changes: readonly Change[], others: "added" | "removed"): Markup {
+  const own = changes.filter((change) => !change[others]);
+  return h(
+    "div",
+    null,
+    h("h4", null, title, ": ", foreign(source)),
+    h("blockquote", { class: "text", dir: "auto" }, own.map(({ added, removed, value }) => (added || removed ? h("mark", null, visibleText(value)) : visibleText(value)))),
+    h("p", { class: "note" }, "Document ", digest(id)),
+  );
+}
+
+function beginning(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+}
