@@ -1,5 +1,6 @@
 export {
   type DirectoryLock,
+  type Entry,
   type FileOperation,
   type LogFields,
   type LogLevel,
@@ -11,6 +12,7 @@ export {
   SecretStore,
   type SecretStoreOptions,
   createLogger,
+  entry,
   fileError,
   formatBytes,
   formatDuration,
@@ -26,6 +28,12 @@ export {
   writeDirectoryAtomic,
   writeFileAtomic,
 } from "./platform.js";
+export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./client/client.js";
+export type { Job } from "./client/job.js";
+export { JobScheduler, type JobPlan, type JobSchedulerOptions } from "./job-scheduler.js";
+export type { LogOptions } from "./jobs/job-log.js";
+export type { CheckedJobSpec, JobSpec, Resources, Submittable } from "./jobs/job-spec.js";
+export type { JobEvent, JobResult, JobState, JobStatus, LogLine, TaskStatus } from "./jobs/job-status.js";
 export {
   getIrisCtx,
   irisCtx,
@@ -36,5 +44,6 @@ export {
 } from "./runtime/context.js";
 export { type EndpointHandle, type Registry } from "./runtime/endpoints.js";
 export { withLocalContext, type LocalContextOptions } from "./runtime/local-context.js";
+export { openWorkerPool, type PoolMapOptions, type TaskPool, type WorkerPoolOptions } from "./runtime/worker-pool.js";
 export { defineExtension, provide, type ExtensionKey, type ProvidedExtension } from "./runtime/extensions.js";
 export { shardingExtension, type ShardingProvider, type SliceTopology } from "./runtime/sharding.js";

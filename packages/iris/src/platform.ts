@@ -27,3 +27,4 @@ export {
   writeDirectoryAtomic,
   writeFileAtomic,
 } from "@marin/rigging";
+export { type Entry, entry } from "@marin/fray";

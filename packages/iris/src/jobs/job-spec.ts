@@ -1,13 +1,5 @@
 import { z } from "zod";
-import { MarinError } from "../platform.js";
-
-/** A function named by module and export. */
-export interface Entry {
-  /** URL of the module that holds the function. */
-  readonly module: string;
-  /** Name the module exports it by. */
-  readonly export: string;
-}
+import { type Entry, MarinError } from "../platform.js";
 
 /** One word of a job's name. */
 const word = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
@@ -36,7 +28,7 @@ const jobSpecSchema = z.strictObject({
     .refine((names) => new Set(names).size === names.length, "each name once")
     .default([])
     .describe("names of the TCP ports each task gets; irisCtx().port(name) has the number"),
-  replicas: z.number().int().min(1).max(10_000).default(1).describe("tasks of the job; each is placed for itself and knows its taskIndex"),
+  replicas: z.number().int().min(1).max(1000).default(1).describe("tasks of the job; each is placed for itself and knows its taskIndex"),
   env: z.record(z.string(), z.string()).default({}).describe("environment variables of the tasks, on top of the submitting process's own"),
   maxRetriesWorkerLost: z.number().int().min(0).default(0).describe("times a task starts again after its process died without an answer; a function that throws is never repeated"),
   timeoutMs: z.number().positive().optional().describe("longest time one attempt of a task may run, in milliseconds; default no limit"),
@@ -50,21 +42,21 @@ export interface JobSpec {
   /** Lower-case words; the job's id is this name below its parent's id: `train` in the job `/first-lm` is `/first-lm/train`. */
   readonly name: string;
   /** The function each task runs, named by module and export: `entry(import.meta.url, "train")`. */
-  readonly entry: Entry;
+  readonly entry: Entry<never[]>;
   /** Its arguments: plain data that structuredClone takes. Default none. */
   readonly args?: readonly unknown[];
   /** What each task occupies. `cpu` default 1 (fractions count; 0 for a task that only waits), `memoryBytes` 0 (accounted, not enforced), `gpu` 0. */
   readonly resources?: Partial<Resources>;
   /** Names of the TCP ports each task gets. Default none. */
   readonly ports?: readonly string[];
-  /** Tasks of the job, each placed for itself. Default 1. */
+  /** Tasks of the job, each placed for itself, at most 1,000. Default 1. */
   readonly replicas?: number;
   /** Environment variables of the tasks, on top of the submitting process's own. */
   readonly env?: Readonly<Record<string, string>>;
   /** How often a task starts again after its process died without an answer. What throws is never repeated. Default 0. */
   readonly maxRetriesWorkerLost?: number;
   /** Longest time one attempt of a task may run, in milliseconds. Default no limit. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A job with its defaults filled in and checked. */

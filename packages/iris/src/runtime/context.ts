@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { MarinError, type Logger, type SecretStore } from "../platform.js";
+import type { IrisClient } from "../client/client.js";
 import type { Resources } from "../jobs/job-spec.js";
+import { MarinError, type Logger, type SecretStore } from "../platform.js";
 import type { Registry } from "./endpoints.js";
 import type { ExtensionKey } from "./extensions.js";
+import { inheritedContext } from "./inherited-context.js";
 
 /** How far a task has come. */
 export interface TaskProgress {
@@ -12,6 +14,8 @@ export interface TaskProgress {
   readonly total?: number;
   /** What is counted: "steps", "documents". */
   readonly unit: string;
+  /** One short phrase for people: "loss 4.21, 9,300 tokens/s". */
+  readonly detail?: string;
 }
 
 /** Named measurements of one moment, for example `{ loss: 3.1, tokensPerSecond: 9000 }`. */
@@ -48,6 +52,8 @@ export interface IrisContext {
   readonly secrets: SecretStore;
   /** Where tasks find each other. */
   readonly registry: Registry;
+  /** Submits jobs as children of this one: they end when it ends. Its `jobs()` are those submitted through it. */
+  readonly client: IrisClient;
   /** Reports how far the task has come. */
   progress(progress: TaskProgress): void;
   /**
@@ -62,22 +68,40 @@ export interface IrisContext {
   extension<T>(key: ExtensionKey<T>): T | undefined;
 }
 
-const storageKey = Symbol.for("marin.iris.context");
+const key: unique symbol = Symbol.for("marin.iris.context");
 
-/** On the global object, so that two copies of this package in one process see the same context. */
-function storage(): AsyncLocalStorage<IrisContext> {
-  const holder = globalThis as { [storageKey]?: AsyncLocalStorage<IrisContext> };
-  return (holder[storageKey] ??= new AsyncLocalStorage<IrisContext>());
+interface Shared {
+  readonly storage: AsyncLocalStorage<IrisContext>;
+  /** The context of the task that this whole process or thread belongs to; null once it is known that there is none. */
+  ofProcess: IrisContext | null | undefined;
 }
 
-/** The context of the running task, or undefined outside one. Follows await, timers and callbacks started inside. */
+/** On the global object, so that two copies of this package in one thread see the same context. */
+function shared(): Shared {
+  const holder = globalThis as { [key]?: Shared };
+  return (holder[key] ??= { storage: new AsyncLocalStorage<IrisContext>(), ofProcess: undefined });
+}
+
+/**
+ * The context of the running task, or undefined outside one. Follows await, timers and callbacks started inside, and reaches the worker
+ * threads and child processes that a task's process starts.
+ */
 export function getIrisCtx(): IrisContext | undefined {
-  return storage().getStore();
+  const state = shared();
+  const own = state.storage.getStore();
+  if (own !== undefined) return own;
+  if (state.ofProcess === undefined) state.ofProcess = inheritedContext() ?? null;
+  return state.ofProcess ?? undefined;
 }
 
 /** Runs a function, and everything it starts, inside a context. */
 export function runInContext<T>(context: IrisContext, run: () => T): T {
-  return storage().run(context, run);
+  return shared().storage.run(context, run);
+}
+
+/** Makes a context that of the whole process or thread, whose one task it is. */
+export function setProcessContext(context: IrisContext): void {
+  shared().ofProcess = context;
 }
 
 /**

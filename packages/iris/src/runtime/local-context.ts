@@ -1,3 +1,4 @@
+import { IrisClient } from "../client/client.js";
 import { MarinError, type Logger, SecretStore, createLogger } from "../platform.js";
 import { machineCapacity } from "../cluster-file.js";
 import type { Resources } from "../jobs/job-spec.js";
@@ -31,6 +32,8 @@ export interface LocalContextOptions {
   readonly secrets?: SecretStore;
   /** (inherited) Default: a registry of its own, emptied when the function ends. */
   readonly registry?: Registry;
+  /** (inherited) Default: jobs run on this machine; made when it is first asked for, and closed when the function ends. */
+  readonly client?: IrisClient;
   /** TCP ports by name. Default none. */
   readonly ports?: Readonly<Record<string, number>>;
   /** Services offered, each made by `provide`. (inherited) A key offered here hides the surrounding context's. */
@@ -88,6 +91,7 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
   }
   const offered = new Map((options.extensions ?? []).map(({ name, implementation }) => [name, implementation]));
   const signals = [options.signal, outer?.signal].filter((signal) => signal !== undefined);
+  let { client } = options;
   return {
     jobId,
     attempt,
@@ -99,9 +103,18 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
     signal: AbortSignal.any(signals),
     secrets: options.secrets ?? outer?.secrets ?? new SecretStore(),
     registry: options.registry ?? outer?.registry ?? new EndpointTable().registryOf(jobId).registry,
+    get client() {
+      return (client ??= outer?.client ?? localClient(hooks));
+    },
     progress: onProgress ?? ((progress) => outer?.progress(progress)),
     port: (name) => portOf(ports, name, jobId),
     onExit: (hook) => hooks.add(hook),
     extension: <E>(key: ExtensionKey<E>) => (offered.has(key.name) ? (offered.get(key.name) as E) : outer?.extension(key)),
   };
+}
+
+function localClient(hooks: ExitHooks): IrisClient {
+  const client = IrisClient.local();
+  hooks.add(() => client.close());
+  return client;
 }

@@ -1,0 +1,73 @@
+import { type Connection, isMarinError } from "@marin/ducky";
+import type { EndpointHandle, Registry } from "./endpoints.js";
+import { type TaskEvent, taskService } from "./task-service.js";
+
+/** Messages without an answer from which on reports are gathered. */
+const maxUnderWay = 64;
+
+/** The way from a task's process to whoever started it. */
+export interface TaskChannel {
+  /** Sends a report; in order. */
+  send(event: TaskEvent): void;
+  /** Resolves when all reports so far have arrived, or can no longer. */
+  flush(): Promise<void>;
+  /** The registry at the other end. */
+  readonly registry: Registry;
+}
+
+/**
+ * A channel over a connection whose other end serves "iris.task". Where it does not, or is gone, log lines go to standard error and other reports
+ * are dropped.
+ */
+export function connectionChannel(connection: Connection): TaskChannel {
+  const calls = connection.client(taskService);
+  const gathered: TaskEvent[] = [];
+  const underWay = new Set<Promise<void>>();
+  let reachable = true;
+
+  const report = async (events: TaskEvent[]): Promise<void> => {
+    try {
+      if (reachable) return void (await calls.report({ events }));
+    } catch (error) {
+      reachable = !isMarinError(error, "DUCKY_UNKNOWN_SERVICE") && !isMarinError(error, "DUCKY_CLOSED");
+    }
+    for (const event of events) printLog(event);
+  };
+  const post = (events: TaskEvent[]): void => {
+    const reported = report(events).then(() => {
+      underWay.delete(reported);
+      if (gathered.length > 0) post(gathered.splice(0));
+    });
+    underWay.add(reported);
+  };
+  return {
+    send: (event) => {
+      // At once, so that a crash right after it loses nothing; together with others where the other end is behind.
+      if (underWay.size < maxUnderWay) post([event]);
+      else gathered.push(event);
+    },
+    flush: async () => {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+    registry: {
+      register: async (name, address, metadata = {}): Promise<EndpointHandle> => {
+        const { id } = await calls.register({ name, address, metadata });
+        let closing: Promise<unknown> | undefined;
+        return { close: async () => void (await (closing ??= calls.unregister({ id }))) };
+      },
+      resolve: async (name) => (await calls.resolve({ name })).address ?? undefined,
+    },
+  };
+}
+
+/** A channel to nobody: log lines go to standard error. */
+export function brokenChannel(): TaskChannel {
+  const missing = async (): Promise<undefined> => undefined;
+  return { send: printLog, flush: missing, registry: { register: async () => ({ close: missing }), resolve: missing } };
+}
+
+function printLog(event: TaskEvent): void {
+  if (event.type !== "log") return;
+  const fields = Object.entries(event.fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  process.stderr.write(`${event.level} ${event.message}${fields.join("")}\n`);
+}

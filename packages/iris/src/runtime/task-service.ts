@@ -1,0 +1,31 @@
+import { defineService, unary } from "@marin/ducky";
+import { z } from "zod";
+import { logLevels } from "@marin/rigging";
+import type { WireFailure } from "./failure.js";
+
+const progressSchema = z.strictObject({ done: z.number(), total: z.number().optional(), unit: z.string(), detail: z.string().optional() });
+
+const taskEventSchema = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("log"), level: z.enum(logLevels), message: z.string(), fields: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ type: z.literal("progress"), progress: progressSchema }),
+  z.strictObject({ type: z.literal("metrics"), values: z.record(z.string(), z.number()), step: z.number().optional() }),
+]);
+
+/** What a task reports. */
+export type TaskEvent = z.output<typeof taskEventSchema>;
+
+/** What a task asks of whoever started its process: the controller, or the task that opened its pool. */
+export const taskService = defineService("iris.task", {
+  report: unary({ input: z.strictObject({ events: z.array(taskEventSchema) }), output: z.null() }),
+  register: unary({
+    input: z.strictObject({ name: z.string(), address: z.string(), metadata: z.record(z.string(), z.string()) }),
+    output: z.strictObject({ id: z.number() }),
+  }),
+  unregister: unary({ input: z.strictObject({ id: z.number() }), output: z.null() }),
+  resolve: unary({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ address: z.string().nullable() }) }),
+});
+
+/** What is asked of a task's process. */
+export const controlService = defineService("iris.control", {
+  stop: unary({ input: z.strictObject({ reason: z.custom<WireFailure>((value) => typeof value === "object" && value !== null) }), output: z.null() }),
+});
