@@ -10,3 +10,7 @@ export { removeDeadTemporaries } from "./files/temporary.js";
 export { publishDirectory, writeDirectoryAtomic, writeFileAtomic } from "./files/write-atomic.js";
 export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOptions } from "./locks.js";
 export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./process-identity.js";
+export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
+export type { GcsOptions } from "./storage/gcs.js";
+export type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage/storage.js";
+export { startGcsServer, type GcsFault, type GcsServer, type GcsServerOptions, type ServedRequest } from "./gcs-server/server.js";

@@ -19,6 +19,7 @@ const explanations: Readonly<Record<string, readonly [code: string, explanation:
   EROFS: ["RIGGING_ACCESS_DENIED", "the file system is read-only; choose a directory on another one"],
   ENOENT: ["RIGGING_NOT_FOUND", "there is no such file or directory"],
   ENOTDIR: ["RIGGING_NOT_FOUND", "a part of the path is a file, not a directory"],
+  EEXIST: ["RIGGING_EXISTS", "something is there already"],
   EISDIR: ["RIGGING_IS_DIRECTORY", "it is a directory, and a file is needed"],
   EMFILE: ["RIGGING_TOO_MANY_FILES", "too many files are open; raise the limit (ulimit -n)"],
   ENFILE: ["RIGGING_TOO_MANY_FILES", "too many files are open on this machine"],

@@ -16,6 +16,11 @@ export function temporaryPathFor(path: string): string {
   return join(dirname(path), `.${name}.${String(pid)}_${started}_${scope}_${random}.tmp`);
 }
 
+/** Whether a name is that of a temporary file or directory. */
+export function isTemporaryName(name: string): boolean {
+  return pattern.test(name);
+}
+
 /**
  * Removes from a directory the temporary files and directories that dead processes left there. Those of running processes,
  * and of other machines or containers, whose processes cannot be seen from here, stay.

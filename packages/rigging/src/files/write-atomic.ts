@@ -1,5 +1,5 @@
 import { MarinError } from "@marin/ducky";
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileError } from "./file-error.js";
 import { removeDeadTemporaries, temporaryPathFor } from "./temporary.js";
@@ -15,11 +15,17 @@ const swept = new Set<string>();
  *
  * @param path - the file; its directory must exist
  * @param data - text (written as UTF-8), bytes, or a stream of bytes
+ * @param options - `ifAbsent`: write only where nothing is; of several that try at once exactly one succeeds. It needs a
+ * file system with hard links. Default false
  * @returns bytes written
  * @throws MarinError RIGGING_DISK_FULL (names the path and, unless the data is a stream, the bytes needed), RIGGING_ACCESS_DENIED, RIGGING_NOT_FOUND
- * (no such directory), RIGGING_IS_DIRECTORY; whatever the stream throws, unchanged
+ * (no such directory), RIGGING_IS_DIRECTORY, RIGGING_EXISTS (with `ifAbsent`); whatever the stream throws, unchanged
  */
-export async function writeFileAtomic(path: string, data: string | Uint8Array | AsyncIterable<Uint8Array>): Promise<number> {
+export async function writeFileAtomic(
+  path: string,
+  data: string | Uint8Array | AsyncIterable<Uint8Array>,
+  { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+): Promise<number> {
   const directory = dirname(path);
   await sweepOnce(directory);
   const temporary = temporaryPathFor(path);
@@ -36,7 +42,8 @@ export async function writeFileAtomic(path: string, data: string | Uint8Array | 
     } finally {
       await handle.close();
     }
-    await rename(temporary, path);
+    if (ifAbsent) await linkInto(temporary, path);
+    else await rename(temporary, path);
     await syncDirectory(directory);
     return written;
   } catch (error) {
@@ -85,6 +92,17 @@ export async function publishDirectory(finished: string, path: string): Promise<
     if (["ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw exists(path, error);
     throw fileError(error, { action: "write the directory", path });
   }
+}
+
+/** Unlike a rename, a link replaces nothing. */
+async function linkInto(temporary: string, path: string): Promise<void> {
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path }, cause: error });
+  }
+  await rm(temporary, { force: true });
 }
 
 async function sweepOnce(directory: string): Promise<void> {
