@@ -44,6 +44,7 @@ export {
 } from "./runtime/context.js";
 export { type EndpointHandle, type Registry } from "./runtime/endpoints.js";
 export { withLocalContext, type LocalContextOptions } from "./runtime/local-context.js";
+export { initializeIrisTf, type IrisTfOptions, type IrisTfRuntime, type TfDevice, type TfEnginePort } from "./runtime/tf-init.js";
 export { openWorkerPool, type PoolMapOptions, type TaskPool, type WorkerPoolOptions } from "./runtime/worker-pool.js";
 export { defineExtension, provide, type ExtensionKey, type ProvidedExtension } from "./runtime/extensions.js";
 export { shardingExtension, type ShardingProvider, type SliceTopology } from "./runtime/sharding.js";

@@ -21,6 +21,8 @@ export interface JobPlan {
   readonly clusterFile: string;
   /** The job with its defaults filled in. */
   readonly job: CheckedJobSpec;
+  /** What the cluster's machine has in all; undefined for a cluster that cannot be used. */
+  readonly capacity?: Resources;
   /** What the cluster's tasks can have together. Undefined where no file configures the cluster. */
   readonly capacity?: Resources;
   /** Whether the job could be submitted and would run sooner or later. */

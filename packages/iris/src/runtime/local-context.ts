@@ -34,7 +34,7 @@ export interface LocalContextOptions {
   readonly registry?: Registry;
   /** (inherited) Default: jobs run on this machine; made when it is first asked for, and closed when the function ends. */
   readonly client?: IrisClient;
-  /** TCP ports by name. Default none. */
+  /** (inherited) TCP ports by name. Default none. */
   readonly ports?: Readonly<Record<string, number>>;
   /** Services offered, each made by `provide`. (inherited) A key offered here hides the surrounding context's. */
   readonly extensions?: readonly ProvidedExtension[];
@@ -81,7 +81,7 @@ function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 function localContext(options: LocalContextOptions, outer: IrisContext | undefined, hooks: ExitHooks): IrisContext {
-  const { jobId = "local", attempt = 0, taskIndex = 0, numTasks = 1, onMetrics, onProgress, ports = {} } = options;
+  const { jobId = "local", attempt = 0, taskIndex = 0, numTasks = 1, onMetrics, onProgress, ports } = options;
   if (![attempt, taskIndex, numTasks].every(Number.isSafeInteger) || attempt < 0 || taskIndex < 0 || taskIndex >= numTasks) {
     throw new MarinError(
       "IRIS_BAD_CONTEXT",
@@ -107,7 +107,7 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
       return (client ??= outer?.client ?? localClient(hooks));
     },
     progress: onProgress ?? ((progress) => outer?.progress(progress)),
-    port: (name) => portOf(ports, name, jobId),
+    port: (name) => (ports === undefined && outer !== undefined ? outer.port(name) : portOf(ports ?? {}, name, jobId)),
     onExit: (hook) => hooks.add(hook),
     extension: <E>(key: ExtensionKey<E>) => (offered.has(key.name) ? (offered.get(key.name) as E) : outer?.extension(key)),
   };
