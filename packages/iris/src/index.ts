@@ -27,6 +27,18 @@ export {
   silentLogger,
   writeDirectoryAtomic,
   writeFileAtomic,
+  type GcsOptions,
+  type GcsServer,
+  type GcsServerOptions,
+  type ReadOptions,
+  type Storage,
+  type StorageEntry,
+  type StorageStat,
+  type WriteOptions,
+  createStorage,
+  openStorage,
+  startGcsServer,
+  type CreateStorageOptions,
 } from "./platform.js";
 export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./client/client.js";
 export type { Job } from "./client/job.js";

@@ -26,5 +26,17 @@ export {
   silentLogger,
   writeDirectoryAtomic,
   writeFileAtomic,
+  type GcsOptions,
+  type GcsServer,
+  type GcsServerOptions,
+  type ReadOptions,
+  type Storage,
+  type StorageEntry,
+  type StorageStat,
+  type WriteOptions,
+  createStorage,
+  openStorage,
+  startGcsServer,
+  type CreateStorageOptions,
 } from "@marin/rigging";
 export { type Entry, entry } from "@marin/fray";
