@@ -31,6 +31,15 @@ export function cleanText(text: string): string {
  * @throws RangeError when the size is not a whole number of at least 1
  */
 export function shingles(text: string, options: ShingleOptions = {}): Uint32Array {
+  return distinct(shingleSequence(text, options));
+}
+
+/**
+ * Every shingle of a text in its order, repetitions included: shingle `i` begins at unit `i`. Otherwise as {@link shingles}.
+ *
+ * @throws RangeError when the size is not a whole number of at least 1
+ */
+export function shingleSequence(text: string, options: ShingleOptions = {}): Uint32Array {
   const { unit = "word", size = 5 } = options;
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError(`A shingle's size is a whole number of at least 1, found ${String(size)}.`);
   const units = unit === "word" ? wordHashes(cleanText(text)) : codePoints(cleanText(text));
@@ -38,7 +47,13 @@ export function shingles(text: string, options: ShingleOptions = {}): Uint32Arra
   const length = Math.min(size, units.length);
   const hashes = new Uint32Array(units.length - length + 1);
   for (let start = 0; start < hashes.length; start += 1) hashes[start] = murmur3Words(units, start, start + length, 0);
-  hashes.sort();
+  return hashes;
+}
+
+/** The values of an array, each once, ascending. */
+export function distinct(values: Uint32Array): Uint32Array {
+  if (values.length === 0) return values;
+  const hashes = values.slice().sort();
   let kept = 1;
   for (let index = 1; index < hashes.length; index += 1) {
     if (hashes[index] !== hashes[kept - 1]) hashes[kept++] = hashes[index] ?? 0;
