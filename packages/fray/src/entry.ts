@@ -61,6 +61,21 @@ export function describeEntry({ module, export: name }: Entry): string {
   return `${name} of ${module.startsWith("data:") ? "data:..." : module}`;
 }
 
+/** Each call would otherwise ask the loader again: that takes longer than the rest of the call where modules are TypeScript. */
+const loadedModules = new Map<string, Readonly<Record<string, unknown>>>();
+
+async function loadModule(module: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    // eslint-disable-next-line marin/computed-import -- the caller names the module
+    const loaded = (await import(module)) as Readonly<Record<string, unknown>>;
+    loadedModules.set(module, loaded);
+    return loaded;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MarinError("FRAY_ENTRY_IMPORT", `The module ${module} does not load: ${why}`, { data: { module }, cause });
+  }
+}
+
 /**
  * Imports what an entry names.
  *
@@ -68,14 +83,7 @@ export function describeEntry({ module, export: name }: Entry): string {
  * such export or it is no function
  */
 export async function loadEntry<A extends unknown[], R>(named: Entry<A, R>): Promise<(...args: A) => R | Promise<R>> {
-  let loaded: Record<string, unknown>;
-  try {
-    // eslint-disable-next-line marin/computed-import -- the caller names the module
-    loaded = (await import(named.module)) as Record<string, unknown>;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MarinError("FRAY_ENTRY_IMPORT", `The module ${named.module} does not load: ${why}`, { data: { module: named.module }, cause });
-  }
+  const loaded = loadedModules.get(named.module) ?? (await loadModule(named.module));
   const found = loaded[named.export];
   if (typeof found !== "function") {
     const functions = Object.keys(loaded).filter((name) => typeof loaded[name] === "function");

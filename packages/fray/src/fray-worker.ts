@@ -49,7 +49,11 @@ export class FrayWorker implements AsyncDisposable {
       onStdout: options.onStdout ?? ((line) => process.stdout.write(`${line}\n`)),
       onStderr: options.onStderr ?? ((line) => process.stderr.write(`${line}\n`)),
     });
-    const onAbort = (): void => void host.stop(stopGraceMs);
+    let started = false;
+    const onAbort = (): void => {
+      if (started) void host.stop(stopGraceMs);
+      else host.kill();
+    };
     signal?.addEventListener("abort", onAbort, { once: true });
     void host.exited.then(() => signal?.removeEventListener("abort", onAbort));
     try {
@@ -58,6 +62,8 @@ export class FrayWorker implements AsyncDisposable {
       signal?.throwIfAborted();
       throw error;
     }
+    signal?.throwIfAborted();
+    started = true;
     return new FrayWorker(host);
   }
 

@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, Worker } from "node:worker_threads";
@@ -126,9 +125,10 @@ function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
   return {
     pid: undefined,
     transport: portTransport(port1),
-    exited: once(thread, "exit").then(async ([exitCode]) => {
+    // Not with once(): an uncaught error comes before the exit.
+    exited: new Promise<number>((resolve) => thread.once("exit", resolve)).then(async (exitCode) => {
       await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, outputGraceMs).unref())]);
-      return { code: exitCode as number, signal: null, stderrTail: tail.text() };
+      return { code: exitCode, signal: null, stderrTail: tail.text() };
     }),
     terminate: kill,
     kill,

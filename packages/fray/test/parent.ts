@@ -1,0 +1,12 @@
+/** A program with workers, run by tests: the first argument says what it does. */
+import { entry, FrayWorker } from "@marin/fray";
+import type * as work from "./work.js";
+
+const module = new URL("./work.ts", import.meta.url);
+const worker = await FrayWorker.start({ kind: "process", name: "child", detached: true });
+if (process.argv[2] === "nest") {
+  await worker.call(entry<typeof work.nest>(module, "nest"), [2]);
+} else {
+  console.log(await worker.call(entry<typeof work.add>(module, "add"), [20, 22]));
+  await worker.stop();
+}
