@@ -17,7 +17,8 @@ export interface CompareRule {
   /** A shingle in more documents than this is common: it can be boilerplate. */
   readonly commonAbove: number;
   readonly frequencies: DocumentFrequencies;
-  readonly slots: TemplateSlots;
+  /** The templates of all documents. */
+  readonly slots: () => TemplateSlots;
 }
 
 /** Texts of fewer words are facts rather than prose: one word changed can make another fact, so they must agree in more. */
@@ -110,7 +111,7 @@ function passageLength(runs: readonly Run[]): number {
 function isTemplate(a: Comparable, b: Comparable, rule: CompareRule): boolean {
   let [differing, filledApart, filled] = [0, 0, 0];
   for (const [text, other] of [[a, b], [b, a]] as const) {
-    const mask = rule.slots.mask(text.sequence);
+    const mask = rule.slots().mask(text.sequence);
     filled += mask.reduce((sum, isFilled) => sum + isFilled, 0);
     for (const { start, words } of differences(text, other.set, slotEnd)) {
       differing += words;

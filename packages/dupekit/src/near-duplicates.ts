@@ -156,8 +156,14 @@ function cluster(entries: readonly Entry[], settings: Required<DuplicateOptions>
   const frequencies = new DocumentFrequencies();
   for (const { set } of entries) frequencies.add(set);
   const { minSimilarity, commonAbove } = settings;
-  const slots = new TemplateSlots(entries.map(({ sequence }) => sequence), frequencies, commonAbove);
-  const rule: CompareRule = { minSimilarity, commonAbove, frequencies, slots };
+  // Most corpora hold no pair that needs it.
+  let slots: TemplateSlots | undefined;
+  const rule: CompareRule = {
+    minSimilarity,
+    commonAbove,
+    frequencies,
+    slots: () => (slots ??= new TemplateSlots(entries.map(({ sequence }) => sequence), frequencies, commonAbove)),
+  };
   const lsh = new Lsh(settings);
   const minHash = new MinHash({ permutations: lsh.permutations, seed: settings.seed });
 

@@ -1,4 +1,6 @@
-import type { DocumentFrequencies } from "./document-frequencies.js";
+import { DocumentFrequencies } from "./document-frequencies.js";
+import { murmur3Words } from "./hash.js";
+import { distinct } from "./shingle.js";
 import { shingleWords } from "./sketch.js";
 
 /** Where less than this share of the documents with a shingle go on from it in one and the same way, they are filled in there. */
@@ -31,13 +33,15 @@ export class TemplateSlots {
   constructor(sequences: Iterable<Uint32Array>, frequencies: DocumentFrequencies, commonAbove: number) {
     this.#frequencies = frequencies;
     this.#commonAbove = commonAbove;
-    for (const sequence of sequences) {
-      let previous = 0;
-      for (let at = 0; at < sequence.length; at += 1) {
-        const documents = frequencies.of(sequence[at] ?? 0);
-        if (documents > commonAbove) this.#meet(sequence[at] ?? 0).before = Math.max(this.#meet(sequence[at] ?? 0).before, previous);
-        if (previous > commonAbove) this.#meet(sequence[at - 1] ?? 0).after = Math.max(this.#meet(sequence[at - 1] ?? 0).after, documents);
-        previous = documents;
+    const pairs = new DocumentFrequencies();
+    const all = [...sequences];
+    for (const sequence of all) pairs.add(distinct(Uint32Array.from(this.#pairs(sequence), ({ pair }) => pair)));
+    for (const sequence of all) {
+      for (const { at, pair } of this.#pairs(sequence)) {
+        const documents = pairs.of(pair);
+        const [left, right] = [this.#meet(sequence[at] ?? 0), this.#meet(sequence[at + 1] ?? 0)];
+        left.after = Math.max(left.after, documents);
+        right.before = Math.max(right.before, documents);
       }
     }
   }
@@ -50,6 +54,16 @@ export class TemplateSlots {
       this.#masks.set(sequence, mask);
     }
     return mask;
+  }
+
+  /** Neighbouring shingles of which one is common, each pair as one hash. */
+  *#pairs(sequence: Uint32Array): Generator<{ at: number; pair: number }> {
+    let isCommon = false;
+    for (let at = 0; at < sequence.length; at += 1) {
+      const wasCommon = isCommon;
+      isCommon = this.#frequencies.of(sequence[at] ?? 0) > this.#commonAbove;
+      if (at > 0 && (isCommon || wasCommon)) yield { at: at - 1, pair: murmur3Words(sequence, at - 1, at + 1, 0) };
+    }
   }
 
   #meet(shingle: number): Neighbours {
