@@ -1,3 +1,4 @@
+export { accompanyWorkers, type Companion, type NewWorker } from "./companions.js";
 export { entry, loadEntry, type Entry } from "./entry.js";
 export { FrayWorker, type FrayWorkerOptions } from "./fray-worker.js";
 export { Future, type FutureOptions, type FutureState } from "./future.js";

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Connection } from "@marin/ducky";
+import type { Companion, NewWorker } from "./companions.js";
 
 /** What a call under way in a worker may ask about itself. */
 export interface CurrentCall {
@@ -9,6 +10,7 @@ export interface CurrentCall {
 
 interface Shared {
   readonly calls: AsyncLocalStorage<CurrentCall>;
+  readonly companions: Map<string, (worker: NewWorker) => Companion | undefined>;
   parent: Connection | undefined;
 }
 
@@ -16,7 +18,7 @@ const key: unique symbol = Symbol.for("marin.fray");
 const holder = globalThis as { [key]?: Shared };
 
 /** One per thread, on the global object, so that two copies of this package in one worker agree. */
-export const shared: Shared = (holder[key] ??= { calls: new AsyncLocalStorage<CurrentCall>(), parent: undefined });
+export const shared: Shared = (holder[key] ??= { calls: new AsyncLocalStorage<CurrentCall>(), companions: new Map(), parent: undefined });
 
 /**
  * The call that this code runs in, correct across `await` and timers; undefined outside of a function that a worker was

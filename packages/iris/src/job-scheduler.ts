@@ -23,8 +23,6 @@ export interface JobPlan {
   readonly job: CheckedJobSpec;
   /** What the cluster's machine has in all; undefined for a cluster that cannot be used. */
   readonly capacity?: Resources;
-  /** What the cluster's tasks can have together. Undefined where no file configures the cluster. */
-  readonly capacity?: Resources;
   /** Whether the job could be submitted and would run sooner or later. */
   readonly runnable: boolean;
   /** Why not. */

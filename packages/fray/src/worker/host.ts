@@ -1,4 +1,5 @@
 import { Connection, errorToWire, isMarinError, MarinError } from "@marin/ducky";
+import { companionsOf } from "../companions.js";
 import { describeEntry, type Entry } from "../entry.js";
 import { fromPayload, toPayload } from "./payload.js";
 import { maxWorkerMessageBytes, workerService } from "./protocol.js";
@@ -23,7 +24,8 @@ export class WorkerHost {
 
   constructor(options: StartOptions) {
     this.#name = options.name;
-    this.#started = startWorker(options);
+    const companions = companionsOf(options);
+    this.#started = startWorker({ ...options, env: Object.assign({}, ...companions.map(({ env }) => env), options.env) as Record<string, string> });
     this.connection = new Connection(this.#started.transport, { peer: `worker "${options.name}"`, maxMessageBytes: maxWorkerMessageBytes });
     this.#exited = this.#started.exited.then((exit) => {
       this.#exit = exit;
@@ -33,6 +35,7 @@ export class WorkerHost {
     void this.connection.closed.then(() => {
       this.#endWithout();
     });
+    for (const companion of companions) companion.attach(this);
   }
 
   get pid(): number | undefined {

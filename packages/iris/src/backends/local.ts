@@ -135,7 +135,7 @@ class LocalTask {
     // It may be gone already, or too busy to answer: the time it is given sees to that.
     worker.connection
       .client(controlService)
-      .stop({ reason: failureToWire(reason) })
+      .abort({ reason: failureToWire(reason) })
       .catch(() => undefined);
     void worker.stop({ graceMs });
   }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IrisClient } from "../client/client.js";
 import type { Resources } from "../jobs/job-spec.js";
-import { MarinError, type Logger, type SecretStore } from "../platform.js";
+import { MarinError, type Logger, type SecretStore, type Storage } from "../platform.js";
 import type { Registry } from "./endpoints.js";
 import type { ExtensionKey } from "./extensions.js";
 import { inheritedContext } from "./inherited-context.js";
@@ -48,6 +48,8 @@ export interface IrisContext {
   readonly metrics: MetricsReporter;
   /** Aborted when the task is to stop: save what matters, clean up, return. */
   readonly signal: AbortSignal;
+  /** Files, wherever they lie. */
+  readonly storage: Storage;
   /** Secrets by name. */
   readonly secrets: SecretStore;
   /** Where tasks find each other. */
@@ -56,6 +58,8 @@ export interface IrisContext {
   readonly client: IrisClient;
   /** Reports how far the task has come. */
   progress(progress: TaskProgress): void;
+  /** The task's TCP ports by the names of its spec's `ports`. */
+  readonly ports: Readonly<Record<string, number>>;
   /**
    * The TCP port the task was given under a name of its spec's `ports`.
    *

@@ -2,6 +2,7 @@ import { currentCall, parentConnection } from "@marin/fray";
 import { childClient } from "../client/client.js";
 import { remoteSubmit } from "../client/jobs-service.js";
 import { MarinError } from "../platform.js";
+import { accompanyWithContext } from "./accompany.js";
 import type { IrisContext } from "./context.js";
 import { ExitHooks } from "./exit-hooks.js";
 import { brokenChannel, connectionChannel } from "./task-channel.js";
@@ -23,6 +24,7 @@ export function inheritedContext(): IrisContext | undefined {
   const never = new AbortController().signal;
   const context = taskContext({ identity, channel, client, signal: never, hooks });
   process.once("beforeExit", () => void hooks.run(context.log));
+  accompanyWithContext(() => context);
   return Object.defineProperty(context, "signal", { get: () => currentCall()?.signal ?? never, enumerable: true });
 }
 

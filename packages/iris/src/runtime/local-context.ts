@@ -1,7 +1,8 @@
 import { IrisClient } from "../client/client.js";
-import { MarinError, type Logger, SecretStore, createLogger } from "../platform.js";
+import { MarinError, type Logger, SecretStore, type Storage, createLogger, createStorage } from "../platform.js";
 import { machineCapacity } from "../cluster-file.js";
 import type { Resources } from "../jobs/job-spec.js";
+import { accompanyWithContext } from "./accompany.js";
 import { type IrisContext, type MetricsReporter, type TaskProgress, getIrisCtx, runInContext } from "./context.js";
 import { EndpointTable, type Registry } from "./endpoints.js";
 import { ExitHooks } from "./exit-hooks.js";
@@ -28,6 +29,8 @@ export interface LocalContextOptions {
   readonly onProgress?: (progress: TaskProgress) => void;
   /** Aborts the task. Default: never. The surrounding context's signal aborts it as well. */
   readonly signal?: AbortSignal;
+  /** (inherited) Default: the local disk, buckets, this process's memory, by the path. */
+  readonly storage?: Storage;
   /** (inherited) Default: a `SecretStore` on the environment. */
   readonly secrets?: SecretStore;
   /** (inherited) Default: a registry of its own, emptied when the function ends. */
@@ -49,6 +52,7 @@ export interface LocalContextOptions {
  * @throws MarinError IRIS_BAD_CONTEXT when taskIndex, numTasks or attempt do not fit each other
  */
 export function withLocalContext<T>(options: LocalContextOptions, run: () => T): T {
+  accompanyWithContext(getIrisCtx);
   const hooks = new ExitHooks();
   const context = localContext(options, getIrisCtx(), hooks);
   const finish = (): Promise<void> => runInContext(context, () => hooks.run(context.log));
@@ -81,7 +85,7 @@ function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 function localContext(options: LocalContextOptions, outer: IrisContext | undefined, hooks: ExitHooks): IrisContext {
-  const { jobId = "local", attempt = 0, taskIndex = 0, numTasks = 1, onMetrics, onProgress, ports } = options;
+  const { jobId = "local", attempt = 0, taskIndex = 0, numTasks = 1, onMetrics, onProgress } = options;
   if (![attempt, taskIndex, numTasks].every(Number.isSafeInteger) || attempt < 0 || taskIndex < 0 || taskIndex >= numTasks) {
     throw new MarinError(
       "IRIS_BAD_CONTEXT",
@@ -92,6 +96,7 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
   const offered = new Map((options.extensions ?? []).map(({ name, implementation }) => [name, implementation]));
   const signals = [options.signal, outer?.signal].filter((signal) => signal !== undefined);
   let { client } = options;
+  const ports = options.ports ?? outer?.ports ?? {};
   return {
     jobId,
     attempt,
@@ -101,13 +106,15 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
     log: options.log ?? outer?.log ?? createLogger(),
     metrics: onMetrics !== undefined ? { report: onMetrics } : (outer?.metrics ?? { report: () => undefined }),
     signal: AbortSignal.any(signals),
+    storage: options.storage ?? outer?.storage ?? createStorage(),
     secrets: options.secrets ?? outer?.secrets ?? new SecretStore(),
     registry: options.registry ?? outer?.registry ?? new EndpointTable().registryOf(jobId).registry,
     get client() {
       return (client ??= outer?.client ?? localClient(hooks));
     },
     progress: onProgress ?? ((progress) => outer?.progress(progress)),
-    port: (name) => (ports === undefined && outer !== undefined ? outer.port(name) : portOf(ports ?? {}, name, jobId)),
+    ports,
+    port: (name) => portOf(ports, name, jobId),
     onExit: (hook) => hooks.add(hook),
     extension: <E>(key: ExtensionKey<E>) => (offered.has(key.name) ? (offered.get(key.name) as E) : outer?.extension(key)),
   };

@@ -1,5 +1,5 @@
 import type { IrisClient } from "../client/client.js";
-import { type LogFields, type LogLevel, type Logger, SecretStore, createLogger } from "../platform.js";
+import { type LogFields, type LogLevel, type Logger, SecretStore, createLogger, createStorage } from "../platform.js";
 import type { IrisContext } from "./context.js";
 import type { ExitHooks } from "./exit-hooks.js";
 import type { TaskChannel } from "./task-channel.js";
@@ -27,9 +27,11 @@ export function taskContext({ identity, channel, client, signal, hooks }: TaskCo
     log: channelLogger(channel),
     metrics: { report: (values, step) => channel.send({ type: "metrics", values, ...(step === undefined ? {} : { step }) }) },
     signal,
+    storage: createStorage(),
     secrets: new SecretStore(),
     registry: channel.registry,
     client,
+    ports,
     progress: (progress) => channel.send({ type: "progress", progress }),
     port: (name) => portOf(ports, name, jobId),
     onExit: (hook) => hooks.add(hook),

@@ -1,14 +1,9 @@
 import { type Entry, loadEntry, parentConnection } from "@marin/fray";
-import { childClient } from "../client/client.js";
-import { remoteSubmit } from "../client/jobs-service.js";
 import { MarinError } from "../platform.js";
-import { runInContext, setProcessContext } from "./context.js";
-import { ExitHooks } from "./exit-hooks.js";
-import { type WireFailure, failureFromWire, failureToWire } from "./failure.js";
-import { connectionChannel } from "./task-channel.js";
-import { taskContext } from "./task-context.js";
+import { runInContext } from "./context.js";
+import { type WireFailure, failureToWire } from "./failure.js";
+import { serveProcessContext } from "./process-context.js";
 import type { TaskIdentity } from "./task-identity.js";
-import { controlService } from "./task-service.js";
 
 /** How a task's function ended. */
 export type TaskAnswer = { readonly kind: "returned"; readonly value: unknown } | { readonly kind: "threw"; readonly failure: WireFailure };
@@ -23,34 +18,21 @@ export type TaskAnswer = { readonly kind: "returned"; readonly value: unknown } 
 export async function runTask(identity: TaskIdentity, work: Entry, args: readonly unknown[]): Promise<TaskAnswer> {
   const connection = parentConnection();
   if (connection === undefined) throw new MarinError("IRIS_NO_CONTROLLER", "runTask works only in a process that an iris controller has started.");
-  const controller = new AbortController();
-  const hooks = new ExitHooks();
-  const channel = connectionChannel(connection);
-  const client = childClient(remoteSubmit(connection), (name) => channel.registry.resolve(name));
-  const context = taskContext({ identity, channel, client, signal: controller.signal, hooks });
-  setProcessContext(context);
-  connection.serve(controlService, {
-    stop: ({ reason }) => {
-      controller.abort(failureFromWire(reason));
-      return null;
-    },
-  });
+  const { context, abort, finish } = serveProcessContext(connection, identity);
   // The function has had its time: what it asked for at the end is all that is left to do.
   process.once("SIGTERM", () => {
-    controller.abort(new MarinError("IRIS_CANCELLED", "The task's process was told to end."));
-    void runInContext(context, () => hooks.run(context.log)).then(() => process.exit(143));
+    abort(new MarinError("IRIS_CANCELLED", "The task's process was told to end."));
+    void finish().then(() => process.exit(143));
   });
   const answer = await runInContext(context, async (): Promise<TaskAnswer> => {
     try {
       const run = await loadEntry(work);
-      controller.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       return { kind: "returned", value: await run(...args) };
     } catch (error) {
       return { kind: "threw", failure: failureToWire(error) };
-    } finally {
-      await hooks.run(context.log);
     }
   });
-  await channel.flush();
+  await finish();
   return answer;
 }

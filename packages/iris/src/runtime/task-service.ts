@@ -27,5 +27,8 @@ export const taskService = defineService("iris.task", {
 
 /** What is asked of a task's process. */
 export const controlService = defineService("iris.control", {
-  stop: unary({ input: z.strictObject({ reason: z.custom<WireFailure>((value) => typeof value === "object" && value !== null) }), output: z.null() }),
+  /** Aborts the signal of the task's context. */
+  abort: unary({ input: z.strictObject({ reason: z.custom<WireFailure>((value) => typeof value === "object" && value !== null) }), output: z.null() }),
+  /** Cleans up; answers when that is done. */
+  finish: unary({ input: z.strictObject({}), output: z.null() }),
 });

@@ -1,11 +1,14 @@
-import { FrayWorker, entry, loadEntry, mapPool } from "@marin/fray";
+import type { Connection } from "@marin/ducky";
+import { WorkerPool, loadEntry, mapPool } from "@marin/fray";
 import { serveTask } from "../backends/serve-task.js";
-import { type Entry, MarinError, isMarinError } from "../platform.js";
+import { type Entry, MarinError, entry } from "../platform.js";
 import { type IrisContext, type TaskProgress, getIrisCtx, irisCtx, runInContext } from "./context.js";
+import { failureToWire } from "./failure.js";
 import { withLocalContext } from "./local-context.js";
-import type { closePoolWorker, openPoolWorker, runPoolItem } from "./pool-main.js";
+import type { PoolItem, openPoolWorker, runPoolItem } from "./pool-main.js";
 import { relayTo } from "./relay.js";
 import { type TaskIdentity, identityVariable } from "./task-identity.js";
+import { controlService } from "./task-service.js";
 
 /** Settings of {@link openWorkerPool}. */
 export interface WorkerPoolOptions {
@@ -34,7 +37,7 @@ export interface TaskPool extends AsyncDisposable {
    * @param work - takes one item; made by `entry`
    * @param items - plain data that structuredClone takes
    * @param options - see {@link PoolMapOptions}
-   * @throws what the function throws; MarinError IRIS_WORKER_LOST naming the item whose worker died
+   * @throws what the function throws; MarinError FRAY_WORKER_LOST naming the item (`data.index`) whose worker died
    */
   map<I, R>(work: Entry<[I], R>, items: Iterable<I> | AsyncIterable<I>, options?: PoolMapOptions): AsyncIterable<R>;
   /** Ends the workers, after what their contexts' `onExit` asked for. */
@@ -44,7 +47,7 @@ export interface TaskPool extends AsyncDisposable {
 const poolMain = new URL(import.meta.url.endsWith(".ts") ? "./pool-main.ts" : "./pool-main.js", import.meta.url);
 
 /** How long a worker may take to clean up. */
-const closeGraceMs = 4_000;
+const finishMs = 4_000;
 
 /**
  * Starts workers that work for the running task. Each has a context in which `taskIndex` is its place and `numTasks` their number; what it
@@ -59,9 +62,8 @@ export async function openWorkerPool(options: WorkerPoolOptions): Promise<TaskPo
     throw new MarinError("IRIS_BAD_POOL", `The pool "${name}" needs a whole number of workers, 0 or more, found ${String(workers)}.`, { data: { name, workers } });
   }
   const context = getIrisCtx() ?? withLocalContext({}, irisCtx);
-  const pool = workers === 0 ? inlinePool(context) : new ProcessPool(options, context);
+  const pool = workers === 0 ? inlinePool(context) : await ProcessPool.start(options, context);
   context.onExit(() => pool.close());
-  if (pool instanceof ProcessPool) await pool.start();
   return pool;
 }
 
@@ -84,43 +86,51 @@ function inlinePool(context: IrisContext): TaskPool {
   };
 }
 
-interface PoolWorker {
-  readonly worker: FrayWorker;
-  readonly closeEndpoints: () => Promise<void>;
-}
-
 class ProcessPool implements TaskPool {
   readonly workers: number;
-  readonly #name: string;
-  readonly #kind: "process" | "thread";
   readonly #context: IrisContext;
-  readonly #slots: (Promise<PoolWorker> | undefined)[];
-  readonly #free: number[];
-  readonly #waiting: ((slot: number) => void)[] = [];
-  readonly #progress: (TaskProgress | undefined)[];
+  readonly #pool: WorkerPool;
+  readonly #connections: ReadonlySet<Connection>;
   #closing: Promise<void> | undefined;
 
-  constructor({ workers, name, kind = "process" }: WorkerPoolOptions, context: IrisContext) {
-    this.workers = workers;
-    this.#name = name;
-    this.#kind = kind;
+  private constructor(context: IrisContext, workers: number, pool: WorkerPool, connections: ReadonlySet<Connection>) {
     this.#context = context;
-    this.#slots = Array.from({ length: workers }, () => undefined);
-    this.#progress = Array.from({ length: workers }, () => undefined);
-    this.#free = Array.from({ length: workers }, (_, slot) => slot);
+    this.workers = workers;
+    this.#pool = pool;
+    this.#connections = connections;
   }
 
-  async start(): Promise<void> {
-    try {
-      await Promise.all(this.#slots.map((_, slot) => this.#worker(slot)));
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  static async start({ workers, name, kind = "process" }: WorkerPoolOptions, context: IrisContext): Promise<ProcessPool> {
+    const { jobId, attempt, resources } = context;
+    const share = { cpu: resources.cpu / workers, memoryBytes: Math.floor(resources.memoryBytes / workers), gpu: 0 };
+    // Each worker puts its own place in.
+    const identity: TaskIdentity = { jobId, attempt, taskIndex: 0, numTasks: workers, resources: share, ports: {} };
+    const connections = new Set<Connection>();
+    const sum = new ProgressSum((progress) => context.progress(progress));
+    const label = (index: number): string => `${name}-${String(index)}`;
+    const pool = await WorkerPool.start({
+      size: workers,
+      name,
+      kind,
+      env: { [identityVariable]: JSON.stringify(identity) },
+      prepare: entry<typeof openPoolWorker>(poolMain, "openPoolWorker"),
+      onWorker: ({ index, connection, exited }) => {
+        connections.add(connection);
+        const closeEndpoints = serveTask(connection, relayTo(context, label(index), (progress) => sum.add(index, progress)));
+        void exited.then(() => {
+          connections.delete(connection);
+          return closeEndpoints();
+        });
+      },
+      onStdout: (line, index) => context.log.info(line, { worker: label(index) }),
+      onStderr: (line, index) => context.log.warn(line, { worker: label(index) }),
+    });
+    return new ProcessPool(context, workers, pool, connections);
   }
 
   map<I, R>(work: Entry<[I], R>, items: Iterable<I> | AsyncIterable<I>, { signal = this.#context.signal }: PoolMapOptions = {}): AsyncIterable<R> {
-    return mapPool(items, this.workers, (item, task) => this.#run(work, item, task.index, task.signal), { signal });
+    const run = entry<typeof runPoolItem>(poolMain, "runPoolItem");
+    return this.#pool.map(run, withWork(work as Entry, items), { signal }) as AsyncIterable<R>;
   }
 
   close(): Promise<void> {
@@ -131,90 +141,38 @@ class ProcessPool implements TaskPool {
     return this.close();
   }
 
-  async #run<I, R>(work: Entry<[I], R>, item: I, index: number, signal: AbortSignal): Promise<R> {
-    const slot = this.#free.shift() ?? (await new Promise<number>((resolve) => this.#waiting.push(resolve)));
-    try {
-      const { worker } = await this.#worker(slot);
-      return (await worker.call(entry<typeof runPoolItem>(poolMain, "runPoolItem"), [work as Entry, item], { signal })) as R;
-    } catch (error) {
-      if (!isMarinError(error, "FRAY_WORKER_LOST")) throw error;
-      throw new MarinError("IRIS_WORKER_LOST", `The pool "${this.#name}" lost worker ${String(slot)} at item ${String(index)}: ${error.message}`, {
-        data: { ...error.data, pool: this.#name, worker: slot, item: index },
-        cause: error,
-      });
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free.push(slot);
-      else next(slot);
-    }
-  }
-
-  /** The worker of a slot; a new one where the last has died. */
-  #worker(slot: number): Promise<PoolWorker> {
-    if (this.#closing !== undefined) {
-      return Promise.reject(new MarinError("IRIS_BAD_POOL", `The pool "${this.#name}" is closed: it takes no more items.`, { data: { name: this.#name } }));
-    }
-    return (this.#slots[slot] ??= this.#start(slot));
-  }
-
-  async #start(slot: number): Promise<PoolWorker> {
-    const { jobId, attempt, resources } = this.#context;
-    const identity: TaskIdentity = {
-      jobId,
-      attempt,
-      taskIndex: slot,
-      numTasks: this.workers,
-      resources: { cpu: resources.cpu / this.workers, memoryBytes: Math.floor(resources.memoryBytes / this.workers), gpu: 0 },
-      ports: {},
-    };
-    const label = `${this.#name}[${String(slot)}]`;
-    const print = (level: "info" | "warn") => (line: string) => this.#context.log[level](line, { worker: label });
-    const forget = (): void => {
-      this.#slots[slot] = undefined;
-      this.#progress[slot] = undefined;
-    };
-    try {
-      const worker = await FrayWorker.start({
-        kind: this.#kind,
-        name: label,
-        env: { [identityVariable]: JSON.stringify(identity) },
-        onStdout: print("info"),
-        onStderr: print("warn"),
-      });
-      const closeEndpoints = serveTask(worker.connection, relayTo(this.#context, label, (progress) => this.#progressed(slot, progress)));
-      void worker.exited.then(closeEndpoints).then(forget);
-      await worker.call(entry<typeof openPoolWorker>(poolMain, "openPoolWorker"), [identity]);
-      return { worker, closeEndpoints };
-    } catch (error) {
-      forget();
-      throw error;
-    }
-  }
-
-  /** Tells the opener's context what the workers have done together. */
-  #progressed(slot: number, progress: TaskProgress): void {
-    this.#progress[slot] = progress;
-    const same = this.#progress.filter((each) => each?.unit === progress.unit) as TaskProgress[];
-    const done = same.reduce((sum, each) => sum + each.done, 0);
-    const totals = same.map(({ total }) => total);
-    const total = totals.includes(undefined) ? undefined : totals.reduce<number>((sum, each) => sum + (each ?? 0), 0);
-    this.#context.progress({ done, unit: progress.unit, ...(total === undefined ? {} : { total }) });
-  }
-
   async #close(): Promise<void> {
-    const slots = this.#slots.filter((slot) => slot !== undefined);
-    await Promise.all(
-      slots.map(async (slot) => {
-        const opened = await slot.catch(() => undefined);
-        if (opened === undefined) return;
-        const { worker, closeEndpoints } = opened;
-        const closing = worker.call(entry<typeof closePoolWorker>(poolMain, "closePoolWorker"), []);
-        const timer = setTimeout(() => closing.cancel(), closeGraceMs);
-        await Promise.resolve(closing).catch(() => undefined);
-        clearTimeout(timer);
-        await closeEndpoints();
-        await worker.stop({ graceMs: closeGraceMs });
-      }),
-    );
+    const reason = failureToWire(new MarinError("IRIS_CANCELLED", "The pool of this worker is closed."));
+    const finishing = [...this.#connections].map(async (connection) => {
+      const control = connection.client(controlService);
+      await control.abort({ reason });
+      await control.finish({}, { timeoutMs: finishMs });
+    });
+    // A worker that does not answer is ended all the same.
+    await Promise.allSettled(finishing);
+    await this.#pool.close();
+  }
+}
+
+async function* withWork<I>(work: Entry, items: Iterable<I> | AsyncIterable<I>): AsyncGenerator<PoolItem, void, void> {
+  for await (const item of items) yield { work, item };
+}
+
+/** What the workers of a pool have done together. */
+class ProgressSum {
+  readonly #latest = new Map<number, TaskProgress>();
+  readonly #tell: (progress: TaskProgress) => void;
+
+  constructor(tell: (progress: TaskProgress) => void) {
+    this.#tell = tell;
+  }
+
+  add(index: number, progress: TaskProgress): void {
+    this.#latest.set(index, progress);
+    const { unit } = progress;
+    const same = [...this.#latest.values()].filter((each) => each.unit === unit);
+    const done = same.reduce((sum, each) => sum + each.done, 0);
+    const totals = same.map(({ total }) => total).filter((total) => total !== undefined);
+    this.#tell({ done, unit, ...(totals.length < same.length ? {} : { total: totals.reduce((sum, each) => sum + each, 0) }) });
   }
 }
