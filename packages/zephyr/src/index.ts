@@ -5,5 +5,5 @@ export { JsonlReader, type JsonlReaderOptions } from "./readers/jsonl.js";
 export { ParquetReader, type ParquetReaderOptions } from "./readers/parquet.js";
 export { formatOf, readRecords, recordExtensions, type ReadRecordsOptions, type RecordFormat } from "./readers/records.js";
 export { readTextFile } from "./readers/text.js";
-export { JsonlWriter, writeJsonl, type JsonlSummary } from "./writers/jsonl.js";
+export { JsonlWriter, writeJsonl, type JsonlSummary, type JsonlWriterOptions } from "./writers/jsonl.js";
 export { ParquetWriter, writeParquet, type ParquetSummary, type ParquetWriterOptions } from "./writers/parquet.js";

@@ -1,5 +1,4 @@
-import { fileError } from "@marin/iris";
-import { open, stat } from "node:fs/promises";
+import { MarinError, type Storage } from "@marin/iris";
 
 /** A file that can be read in parts. */
 export interface ByteSource {
@@ -11,29 +10,17 @@ export interface ByteSource {
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** A file of the local disk. */
-export async function openFileSource(path: string): Promise<ByteSource> {
-  const refuse = (error: unknown): never => {
-    throw fileError(error, { action: "read", path });
-  };
-  const { size } = await stat(path).catch(refuse);
-  return {
-    path,
-    bytes: size,
-    read: async (start, end) => {
-      const handle = await open(path).catch(refuse);
-      try {
-        const bytes = new Uint8Array(end - start);
-        let filled = 0;
-        while (filled < bytes.length) {
-          const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, start + filled).catch(refuse);
-          if (bytesRead === 0) break;
-          filled += bytesRead;
-        }
-        return filled === bytes.length ? bytes : bytes.slice(0, filled);
-      } finally {
-        await handle.close();
-      }
-    },
-  };
+/**
+ * A file as one that can be read in parts.
+ *
+ * @throws MarinError RIGGING_NOT_FOUND and the other file errors
+ */
+export async function openSource(path: string, storage: Storage): Promise<ByteSource> {
+  const found = await storage.stat(path);
+  if (found === undefined) {
+    // Reading tells why: nothing is there, or a directory is.
+    await storage.read(path, { start: 0, end: 1 });
+    throw new MarinError("RIGGING_NOT_FOUND", `Cannot read ${path}: it is no file.`, { data: { path } });
+  }
+  return { path, bytes: found.bytes, read: (start, end) => storage.read(path, { start, end }) };
 }

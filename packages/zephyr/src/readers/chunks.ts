@@ -1,12 +1,14 @@
-import { fileError } from "@marin/iris";
-import { open } from "node:fs/promises";
+import type { Storage } from "@marin/iris";
+import { currentStorage } from "../storage.js";
 import { gunzipChunks } from "./gzip.js";
 
 /** Settings of {@link readChunks}. */
 export interface ChunkOptions {
+  /** Where the file lies. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage | undefined;
   /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal | undefined;
-  /** Bytes read at once. Default 1 MiB. */
+  /** Most bytes in a chunk. Default: as they come, about 1 MiB. */
   readonly chunkBytes?: number | undefined;
 }
 
@@ -15,26 +17,11 @@ export interface ChunkOptions {
  *
  * @throws MarinError ZEPHYR_BAD_GZIP; RIGGING_NOT_FOUND and the other file errors; the signal's reason
  */
-export function readChunks(path: string, options: ChunkOptions = {}): AsyncGenerator<Buffer> {
-  const chunks = fileChunks(path, options);
-  return path.toLowerCase().endsWith(".gz") ? gunzipChunks(path, chunks) : chunks;
-}
-
-async function* fileChunks(path: string, { signal, chunkBytes = 1 << 20 }: ChunkOptions): AsyncGenerator<Buffer> {
-  const refuse = (error: unknown): never => {
-    throw fileError(error, { action: "read", path });
-  };
-  signal?.throwIfAborted();
-  const handle = await open(path).catch(refuse);
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      // A fresh buffer each time: what is made of a chunk points into it.
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, null).catch(refuse);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await handle.close();
+export async function* readChunks(path: string, { storage = currentStorage(), signal, chunkBytes = Infinity }: ChunkOptions = {}): AsyncGenerator<Buffer> {
+  const stored = storage.stream(path, signal === undefined ? {} : { signal });
+  const chunks = path.toLowerCase().endsWith(".gz") ? gunzipChunks(path, stored) : stored;
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, Math.min(bytes.length, at + chunkBytes));
   }
 }

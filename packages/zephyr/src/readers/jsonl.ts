@@ -1,4 +1,4 @@
-import { formatBytes, isMarinError, MarinError } from "@marin/iris";
+import { formatBytes, isMarinError, MarinError, type Storage } from "@marin/iris";
 import { byteOrderMarkLength, decodeUtf8, withWholeMark } from "../utf8.js";
 import { readChunks } from "./chunks.js";
 
@@ -11,11 +11,13 @@ export interface JsonlReaderOptions<T> {
    * line. Default: the value as it is, unchecked.
    */
   readonly parse?: (value: unknown) => T;
+  /** Where the file lies. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
   /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal;
   /** Longest line accepted, in bytes. Default 256 MiB, half of what a JavaScript string can hold. */
   readonly maxLineBytes?: number;
-  /** Bytes read at once. Default 1 MiB. */
+  /** Most bytes worked on at once. Default: as they come, about 1 MiB. */
   readonly chunkBytes?: number;
 }
 
@@ -55,13 +57,13 @@ export class JsonlReader<T = unknown> implements AsyncIterable<T> {
 
   /** The lines, one array for each chunk read: one promise a chunk is a fraction of the cost of one a line. */
   async *#lines(): AsyncGenerator<Line[]> {
-    const { path, signal, maxLineBytes = 1 << 28, chunkBytes } = this.#options;
+    const { path, storage, signal, maxLineBytes = 1 << 28, chunkBytes } = this.#options;
     // Pieces of a line that the chunks before have begun.
     let pieces: Buffer[] = [];
     let piecesLength = 0;
     let number = 1;
     let offset = 0;
-    for await (const chunk of withWholeMark(readChunks(path, { signal, chunkBytes }))) {
+    for await (const chunk of withWholeMark(readChunks(path, { storage, signal, chunkBytes }))) {
       const lines: Line[] = [];
       let start = number === 1 && offset === 0 && piecesLength === 0 ? byteOrderMarkLength(chunk) : 0;
       offset += start;

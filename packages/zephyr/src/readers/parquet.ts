@@ -1,17 +1,20 @@
-import { isMarinError, MarinError } from "@marin/iris";
+import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema, type RowGroup } from "hyparquet";
 import { decompressors } from "../parquet/codecs.js";
 import { columnDecoder, refuseUnsupported, storedForm, storedParsers } from "../parquet/decode.js";
 import { typeOf } from "../parquet/schema.js";
 import type { ParquetRecord, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
-import { type ByteSource, openFileSource } from "../sources.js";
+import { type ByteSource, openSource } from "../sources.js";
+import { currentStorage } from "../storage.js";
 
 /** Settings of a {@link ParquetReader}. */
 export interface ParquetReaderOptions {
-  /** The file. */
+  /** The file: a path of the disk, or gs://bucket/name. */
   readonly path: string;
   /** The columns to read; only their bytes are fetched. Default: all. */
   readonly columns?: readonly string[];
+  /** Where the file lies. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
   /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal;
 }
@@ -134,7 +137,7 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
   }
 
   #open(): Promise<OpenFile> {
-    this.#opened ??= openParquet(this.#options.path).catch((error: unknown) => {
+    this.#opened ??= openParquet(this.#options.path, this.#options.storage).catch((error: unknown) => {
       // The next call tries again: the file may have come meanwhile.
       this.#opened = undefined;
       throw error;
@@ -143,8 +146,8 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
   }
 }
 
-async function openParquet(path: string): Promise<OpenFile> {
-  const source = await openFileSource(path);
+async function openParquet(path: string, storage: Storage = currentStorage()): Promise<OpenFile> {
+  const source = await openSource(path, storage);
   const { bytes } = source;
   if (bytes < 12) throw badParquet(path, 0, `it has ${String(bytes)} bytes, fewer than the smallest Parquet file`);
   let metadata: FileMetaData;

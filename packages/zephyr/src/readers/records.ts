@@ -1,4 +1,4 @@
-import { MarinError } from "@marin/iris";
+import { MarinError, type Storage } from "@marin/iris";
 import { JsonlReader } from "./jsonl.js";
 import { ParquetReader } from "./parquet.js";
 import { readTextFile } from "./text.js";
@@ -21,6 +21,8 @@ export const recordExtensions: readonly string[] = formats.map(([ending]) => end
 
 /** Settings of {@link readRecords}. */
 export interface ReadRecordsOptions {
+  /** Where the file lies. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
   /** Aborts the reading. Default: never. */
   readonly signal?: AbortSignal;
   /** Parquet: the columns to read. Default: all. Other formats take no notice. */
@@ -48,8 +50,8 @@ export function formatOf(path: string): RecordFormat {
  */
 export function readRecords(path: string, options: ReadRecordsOptions = {}): AsyncIterable<unknown> {
   const format = formatOf(path);
-  const { signal, columns } = options;
-  const common = { path, ...(signal === undefined ? {} : { signal }) };
+  const { storage, signal, columns } = options;
+  const common = { path, ...(storage === undefined ? {} : { storage }), ...(signal === undefined ? {} : { signal }) };
   switch (format) {
     case "jsonl":
       return new JsonlReader(common);
@@ -58,7 +60,7 @@ export function readRecords(path: string, options: ReadRecordsOptions = {}): Asy
     case "text":
       return {
         async *[Symbol.asyncIterator]() {
-          yield { text: await readTextFile(path, { signal }) };
+          yield { text: await readTextFile(path, { storage, signal }) };
         },
       };
   }

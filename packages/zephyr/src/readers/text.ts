@@ -10,7 +10,7 @@ import { type ChunkOptions, readChunks } from "./chunks.js";
  * @throws MarinError ZEPHYR_NOT_UTF8 naming the file and the offset of the first bad byte (of the unpacked text);
  * ZEPHYR_BAD_GZIP; ZEPHYR_TEXT_TOO_LONG (more than a JavaScript string holds, 512 MiB); RIGGING_NOT_FOUND and the other file errors
  */
-export async function readTextFile(path: string, options: Pick<ChunkOptions, "signal"> = {}): Promise<string> {
+export async function readTextFile(path: string, options: Pick<ChunkOptions, "storage" | "signal"> = {}): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of readChunks(path, options)) {

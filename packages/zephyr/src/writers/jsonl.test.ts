@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Dataset } from "../dataset.js";
@@ -66,8 +67,21 @@ test.each([
   expect(await readdir(directory)).toEqual([]);
 });
 
-test("a directory that is missing is told by the first write that needs it, large or small", async () => {
-  const nowhere = join(directory, "no", "a.jsonl");
-  await expect(writeJsonl(nowhere, [1])).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND" });
-  await expect(writeJsonl(nowhere, ["z".repeat(3 << 20), "z".repeat(3 << 20)])).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND" });
+test("a file where a directory is needed is told by the first write that meets it, large or small; missing directories are made", async () => {
+  await writeFile(join(directory, "file"), "");
+  const nowhere = join(directory, "file", "a.jsonl");
+  await expect(writeJsonl(nowhere, [1])).rejects.toMatchObject({ code: "RIGGING_EXISTS" });
+  await expect(writeJsonl(nowhere, ["z".repeat(3 << 20), "z".repeat(3 << 20)])).rejects.toMatchObject({ code: "RIGGING_EXISTS" });
+  expect(await writeJsonl(join(directory, "new", "deep", "a.jsonl"), [1])).toEqual({ records: 1, bytes: 2 });
+});
+
+test("a file whose name ends in .gz is packed, and reads back", async () => {
+  const path = join(directory, "a.jsonl.gz");
+  const records = Array.from({ length: 20_000 }, (_, index) => ({ index, text: "again and again" }));
+  const { bytes } = await writeJsonl(path, records);
+  expect(bytes).toBeLessThan(200_000);
+  const packed = await readFile(path);
+  expect(packed.length).toBe(bytes);
+  expect(gunzipSync(packed).toString().split("\n", 1)).toEqual(['{"index":0,"text":"again and again"}']);
+  expect(await Dataset.fromAsyncIterable(new JsonlReader({ path })).toArray()).toEqual(records);
 });

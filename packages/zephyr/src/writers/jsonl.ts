@@ -1,7 +1,6 @@
-import { MarinError, writeFileAtomic } from "@marin/iris";
-import { once } from "node:events";
-import { PassThrough } from "node:stream";
+import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
+import { WholeFile } from "./whole-file.js";
 
 /** What was written. */
 export interface JsonlSummary {
@@ -9,6 +8,12 @@ export interface JsonlSummary {
   readonly records: number;
   /** Size of the file in bytes. */
   readonly bytes: number;
+}
+
+/** Settings of a {@link JsonlWriter}. */
+export interface JsonlWriterOptions {
+  /** Where the file goes. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
 }
 
 /** Characters gathered before they are handed to the file. */
@@ -20,21 +25,14 @@ const flushLength = 1 << 20;
  */
 export class JsonlWriter implements AsyncDisposable {
   readonly #path: string;
-  readonly #stream = new PassThrough({ highWaterMark: flushLength });
-  readonly #written: Promise<number>;
-  readonly #failed: Promise<never>;
+  readonly #file: WholeFile;
   #pending = "";
   #records = 0;
-  #ended = false;
 
-  /** @param path - the file; its directory must exist; what is there is replaced on close */
-  constructor(path: string) {
+  /** @param path - the file; packed with gzip when its name ends in .gz; what is there is replaced on close */
+  constructor(path: string, options: JsonlWriterOptions = {}) {
     this.#path = path;
-    this.#written = writeFileAtomic(path, this.#stream);
-    this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
-    // Failures are told by write and close; until one of them asks, they are not unhandled.
-    this.#failed.catch(() => undefined);
-    this.#stream.on("error", () => undefined);
+    this.#file = new WholeFile(path, options.storage);
   }
 
   /**
@@ -44,7 +42,7 @@ export class JsonlWriter implements AsyncDisposable {
    * closed; RIGGING_DISK_FULL and the other file errors
    */
   async write(record: unknown): Promise<void> {
-    if (this.#ended) throw this.#badRecord("the writer was closed before");
+    if (this.#file.ended) throw this.#badRecord("the writer was closed before");
     let text: string | undefined;
     try {
       text = JSON.stringify(record);
@@ -63,19 +61,14 @@ export class JsonlWriter implements AsyncDisposable {
    * @throws MarinError RIGGING_DISK_FULL and the other file errors; ZEPHYR_BAD_RECORD when it was closed or aborted before
    */
   async close(): Promise<JsonlSummary> {
-    if (this.#ended) throw this.#badRecord("the writer was closed before");
+    if (this.#file.ended) throw this.#badRecord("the writer was closed before");
     await this.#flush();
-    this.#ended = true;
-    this.#stream.end();
-    return { records: this.#records, bytes: await this.#written };
+    return { records: this.#records, bytes: await this.#file.close() };
   }
 
   /** Drops everything: nothing appears at the path, what was there stays. After {@link close} it does nothing. */
-  async abort(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#stream.destroy(new Error("aborted"));
-    await this.#written.catch(() => undefined);
+  abort(): Promise<void> {
+    return this.#file.abort();
   }
 
   /** {@link abort}, unless closed: a block that throws before closing leaves no file. */
@@ -87,10 +80,7 @@ export class JsonlWriter implements AsyncDisposable {
     if (this.#pending === "") return;
     const bytes = Buffer.from(this.#pending, "utf8");
     this.#pending = "";
-    if (this.#stream.write(bytes)) return;
-    // A stream whose file failed closes without the reason: the file's own error is the one to tell.
-    const drained = once(this.#stream, "drain").catch(() => this.#failed);
-    await Promise.race([drained, this.#failed]);
+    await this.#file.write(bytes);
   }
 
   #badRecord(reason: string, cause?: unknown): MarinError {
@@ -105,12 +95,12 @@ export class JsonlWriter implements AsyncDisposable {
 /**
  * Writes all records of a source to a JSON Lines file, which appears complete or not at all.
  *
- * @param path - the file; its directory must exist; what is there is replaced
+ * @param path - the file; packed with gzip when its name ends in .gz; what is there is replaced
  * @param records - a dataset, a reader, an array
  * @throws what {@link JsonlWriter} throws; whatever the source throws, unchanged
  */
-export async function writeJsonl(path: string, records: DatasetSource<unknown>): Promise<JsonlSummary> {
-  const writer = new JsonlWriter(path);
+export async function writeJsonl(path: string, records: DatasetSource<unknown>, options: JsonlWriterOptions = {}): Promise<JsonlSummary> {
+  const writer = new JsonlWriter(path, options);
   try {
     for await (const record of records) await writer.write(record);
     return await writer.close();

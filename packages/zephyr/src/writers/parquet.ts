@@ -1,12 +1,11 @@
-import { MarinError, writeFileAtomic } from "@marin/iris";
+import { MarinError, type Storage } from "@marin/iris";
 import { ByteWriter, ParquetWriter as PageWriter } from "hyparquet-writer";
-import { once } from "node:events";
-import { PassThrough } from "node:stream";
 import type { DatasetSource } from "../dataset.js";
 import { codecNames, compressors } from "../parquet/codecs.js";
 import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
 import { schemaElements } from "../parquet/schema.js";
 import type { ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
+import { WholeFile } from "./whole-file.js";
 
 /** Settings of a {@link ParquetWriter}. */
 export interface ParquetWriterOptions {
@@ -20,6 +19,8 @@ export interface ParquetWriterOptions {
   readonly rowGroupBytes?: number;
   /** Notes for the file's table of contents, by key. Default: none. */
   readonly notes?: Readonly<Record<string, string>>;
+  /** Where the file goes. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
 }
 
 /** What was written. */
@@ -40,22 +41,19 @@ export interface ParquetSummary {
  */
 export class ParquetWriter implements AsyncDisposable {
   readonly #path: string;
-  readonly #options: Required<Omit<ParquetWriterOptions, "notes">>;
+  readonly #options: Required<Omit<ParquetWriterOptions, "notes" | "storage" | "compression">>;
   readonly #encoders: ReturnType<typeof columnEncoders>;
   readonly #buffer = new ByteWriter(1 << 20);
   readonly #pages: PageWriter;
-  readonly #stream = new PassThrough({ highWaterMark: 1 << 20 });
-  readonly #written: Promise<number>;
-  readonly #failed: Promise<never>;
+  readonly #file: WholeFile;
   #columns: Map<string, unknown[]>;
   #rows = 0;
   #size: Size = { bytes: 0 };
   #records = 0;
   #rowGroups = 0;
-  #ended = false;
 
   /**
-   * @param path - the file; its directory must exist; what is there is replaced on close
+   * @param path - the file; what is there is replaced on close
    * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes below 1)
    */
   constructor(path: string, options: ParquetWriterOptions) {
@@ -65,7 +63,7 @@ export class ParquetWriter implements AsyncDisposable {
       throw new MarinError("ZEPHYR_BAD_COUNT", `${name} is ${String(count)}, and must be a whole number of at least 1.`, { data: { name, count } });
     }
     this.#path = path;
-    this.#options = { schema, compression, rowGroupRows, rowGroupBytes };
+    this.#options = { schema, rowGroupRows, rowGroupBytes };
     this.#encoders = columnEncoders(schema);
     this.#pages = new PageWriter({
       writer: this.#buffer,
@@ -76,11 +74,7 @@ export class ParquetWriter implements AsyncDisposable {
       createdBy: "marin-zephyr version 0.1.0",
     });
     this.#columns = this.#emptyColumns();
-    this.#written = writeFileAtomic(path, this.#stream);
-    this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
-    // Failures are told by write and close; until one of them asks, they are not unhandled.
-    this.#failed.catch(() => undefined);
-    this.#stream.on("error", () => undefined);
+    this.#file = new WholeFile(path, options.storage);
   }
 
   /**
@@ -91,7 +85,7 @@ export class ParquetWriter implements AsyncDisposable {
    * the other file errors
    */
   async write(record: ParquetRecord): Promise<void> {
-    if (this.#ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
+    if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     let column = "";
     const row: unknown[] = [];
     try {
@@ -116,21 +110,16 @@ export class ParquetWriter implements AsyncDisposable {
    * @throws MarinError RIGGING_DISK_FULL and the other file errors; ZEPHYR_BAD_RECORD when it was closed or aborted before
    */
   async close(): Promise<ParquetSummary> {
-    if (this.#ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
+    if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     await this.#endRowGroup();
-    this.#ended = true;
     void this.#pages.finish();
     await this.#flush();
-    this.#stream.end();
-    return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#written };
+    return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#file.close() };
   }
 
   /** Drops everything: nothing appears at the path, what was there stays. After {@link close} it does nothing. */
-  async abort(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#stream.destroy(new Error("aborted"));
-    await this.#written.catch(() => undefined);
+  abort(): Promise<void> {
+    return this.#file.abort();
   }
 
   /** {@link abort}, unless closed: a block that throws before closing leaves no file. */
@@ -157,10 +146,7 @@ export class ParquetWriter implements AsyncDisposable {
   async #flush(): Promise<void> {
     const bytes = Uint8Array.from(this.#buffer.getBytes());
     this.#buffer.index = 0;
-    if (this.#stream.write(bytes)) return;
-    // A stream whose file failed closes without the reason: the file's own error is the one to tell.
-    const drained = once(this.#stream, "drain").catch(() => this.#failed);
-    await Promise.race([drained, this.#failed]);
+    await this.#file.write(bytes);
   }
 
   #badRecord(record: number, reason: string, cause?: unknown): MarinError {
@@ -174,7 +160,7 @@ export class ParquetWriter implements AsyncDisposable {
 /**
  * Writes all records of a source to a Parquet file, which appears complete or not at all.
  *
- * @param path - the file; its directory must exist; what is there is replaced
+ * @param path - the file; what is there is replaced
  * @param records - a dataset, a reader, an array
  * @param options - the columns, and how to store them
  * @throws what {@link ParquetWriter} throws; whatever the source throws, unchanged

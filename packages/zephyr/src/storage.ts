@@ -1,0 +1,9 @@
+import { createStorage, getIrisCtx, type Storage } from "@marin/iris";
+
+let shared: Storage | undefined;
+
+/** Where files lie: the running task's storage, or outside a task the process's own. */
+export function currentStorage(): Storage {
+  const context = getIrisCtx() as { readonly storage?: Storage } | undefined;
+  return context?.storage ?? (shared ??= createStorage());
+}
