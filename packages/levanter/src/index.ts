@@ -24,4 +24,5 @@ export { Sampler, type ContinueOptions } from "./sampling/sampler.js";
 export { Trainer, type StepHook, type StepInfo, type TrainerOptions, type TrainOptions, type TrainResult } from "./trainer.js";
 export { trainerConfigSchema, trainingConfigSchema, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
 export { configureMegascaleFromIris } from "./megascale.js";
-export { trainLm, type TrainLmConfig } from "./main/train-lm.js";
+export { joinDistributed, type JoinOptions, type Membership } from "./distributed.js";
+export { trainLm, trainLmEntry, type TrainLmConfig } from "./main/train-lm.js";

@@ -162,7 +162,8 @@ export class Trainer {
 function reportTo(context: IrisContext): StepHook {
   return ({ step, steps, loss, learningRate, gradientNorm, tokensPerSecond }) => {
     context.metrics.report({ loss, learningRate, gradientNorm, tokensPerSecond }, step);
-    context.progress({ done: step, total: steps, unit: "steps" });
+    const speed = Math.round(tokensPerSecond).toLocaleString("en-US");
+    context.progress({ done: step, total: steps, unit: "steps", detail: `loss ${loss.toFixed(3)}, ${speed} tokens/s` });
   };
 }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { getIrisCtx, withLocalContext, type MetricValues, type TaskProgress } from "@marin/iris";
+import { getIrisCtx, silentLogger, withLocalContext, type MetricValues, type TaskProgress } from "@marin/iris";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { storeOf, zipfDocuments } from "../../test/token-stores.js";
 import type { TokenStore } from "../data/token-store.js";
@@ -25,11 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
+const quietly = (trained: TrainLmConfig): Promise<unknown> => withLocalContext({ log: silentLogger }, () => trainLm(trained));
+
 describe("trainLm", () => {
   it("trains what the configuration names, to the very result of a trainer that is handed the same", async () => {
     const steps: MetricValues[] = [];
     const progress: TaskProgress[] = [];
-    const task = { onMetrics: (values: MetricValues) => void steps.push(values), onProgress: (done: TaskProgress) => void progress.push(done) };
+    const onMetrics = (values: MetricValues, step?: number): void => void (step === undefined || steps.push(values));
+    const task = { log: silentLogger, onMetrics, onProgress: (done: TaskProgress) => void progress.push(done) };
     const result = await withLocalContext(task, () => trainLm(config));
     const trainer = new Trainer({ ...OPTIONS, sequenceLength: 16 });
     const expected = await trainer.train({ model: gpt2({ ...SHAPE, vocabSize: V }), tokens, directory: join(root, "expected") });
@@ -58,11 +61,11 @@ describe("trainLm", () => {
     [{ stepz: 5 }, /stepz/],
     [{ sequenceLength: 17 }, /sequenceLength is 17; the model takes 1 to 16/],
   ])("refuses %j, naming the field", async (wrong, message) => {
-    await expect(trainLm({ ...config, directory: join(root, "refused"), ...wrong } as TrainLmConfig)).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringMatching(message) as string });
+    await expect(quietly({ ...config, directory: join(root, "refused"), ...wrong } as TrainLmConfig)).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringMatching(message) as string });
   });
 
   it("says which directory holds no tokens", async () => {
-    await expect(trainLm({ ...config, dataset: join(root, "nothing") })).rejects.toMatchObject({ code: "LEVANTER_TOKENS_MISSING" });
+    await expect(quietly({ ...config, dataset: join(root, "nothing") })).rejects.toMatchObject({ code: "LEVANTER_TOKENS_MISSING" });
   });
 });
 
