@@ -25,7 +25,7 @@ interface Graph {
 // The library's declarations import each other without file endings, which this repository's module resolution does not follow.
 const { Graph, layout } = dagre as unknown as { readonly Graph: new () => Graph; readonly layout: (graph: Graph) => void };
 
-const NODE = { width: 132, height: 46 };
+const NODE = { width: 124, height: 46 };
 const MARGIN = 2;
 
 /** Where the page tells about an artifact. */
@@ -35,7 +35,7 @@ export function artifactId({ fingerprint }: Pick<LineageFact, "fingerprint">): s
 
 /** Which artifact was made from which, drawn from top to bottom. Each node leads to its row. */
 export function lineageGraph(lineage: readonly LineageFact[]): Markup {
-  const graph = new Graph().setGraph({ rankdir: "TB", nodesep: 18, ranksep: 30, marginx: MARGIN, marginy: MARGIN }).setDefaultEdgeLabel(() => ({}));
+  const graph = new Graph().setGraph({ rankdir: "TB", nodesep: 16, ranksep: 34, marginx: MARGIN, marginy: MARGIN }).setDefaultEdgeLabel(() => ({}));
   for (const { fingerprint } of lineage) graph.setNode(fingerprint, { ...NODE });
   const edges = lineage.flatMap(({ fingerprint, inputs }) => [...new Set(Object.values(inputs))].filter((input) => graph.hasNode(input)).map((input): [string, string] => [input, fingerprint]));
   for (const [from, to] of edges) graph.setEdge(from, to);
@@ -54,7 +54,7 @@ export function lineageGraph(lineage: readonly LineageFact[]): Markup {
         "svg",
         { viewBox: `0 0 ${String(Math.ceil(width))} ${String(Math.ceil(height))}`, width: Math.ceil(width), height: Math.ceil(height), role: "group", "aria-label": `Graph of artifacts: ${visibleText(description)}.` },
         h("defs", null, h("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, h("path", { d: "M0 0 8 4 0 8z", class: "head" }))),
-        edges.map(([from, to]) => h("path", { class: "edge", d: path(graph.edge(from, to).points), "marker-end": "url(#arrow)" })),
+        edges.map(([from, to]) => h("path", { class: "edge", d: path(graph.node(from), graph.node(to), graph.edge(from, to).points), "marker-end": "url(#arrow)" })),
         lineage.map((fact) => node(fact, graph.node(fact.fingerprint))),
       ),
     ),
@@ -71,16 +71,24 @@ function node(fact: LineageFact, { x, y }: Point): Markup {
   );
 }
 
-/** A smooth line through the points that the layout gives: a quadratic curve around each inner one. */
-function path(points: readonly Point[]): string {
-  const at = ({ x, y }: Point): string => `${x.toFixed(1)} ${y.toFixed(1)}`;
-  const [first, ...rest] = points;
-  const last = rest.pop();
-  if (first === undefined || last === undefined) return "";
-  const curves = rest.map((point, index) => {
-    const next = rest[index + 1];
-    const end = next === undefined ? last : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
-    return `Q${at(point)} ${at(end)}`;
-  });
-  return `M${at(first)}${curves.length === 0 ? `L${at(last)}` : curves.join("")}`;
+/**
+ * A line from the bottom of one node to the top of another, through the points where the layout has left room between the ranks that it passes.
+ * Between two points it leaves and arrives downwards.
+ */
+function path(from: Point, to: Point, points: readonly Point[]): string {
+  // Every other inner point lies on a rank, those around it half-way between two.
+  const between = points.slice(1, -1).filter((_, index) => index % 2 === 1);
+  const [start, ...rest] = [{ x: from.x, y: from.y + NODE.height / 2 }, ...between, { x: to.x, y: to.y - NODE.height / 2 }];
+  let at = start as Point;
+  let line = `M${coordinates(at.x, at.y)}`;
+  for (const next of rest) {
+    const middle = (at.y + next.y) / 2;
+    line += `C${coordinates(at.x, middle)} ${coordinates(next.x, middle)} ${coordinates(next.x, next.y)}`;
+    at = next;
+  }
+  return line;
+}
+
+function coordinates(x: number, y: number): string {
+  return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }

@@ -14,7 +14,7 @@ export function runSection({ artifacts, machine }: RunFacts): Markup {
     "run",
     "This run",
     h("p", null, "How the artifacts came about. An artifact that was in the store already keeps the time and machine of the run that made it; nothing of this decides an artifact."),
-    table("Time, person and machine of each step", [{ head: "Step" }, { head: "Duration", numeric: true }, { head: "Started" }, { head: "By" }], rows, "bars"),
+    table("Time, person and machine of each step", [{ head: "Step" }, { head: "Duration", numeric: true }, { head: "Started" }, { head: "By" }], rows, "bars run"),
     commands(artifacts),
     h("h3", null, "Machine that made this page"),
     facts([

@@ -62,6 +62,8 @@ tbody th { min-inline-size: 6rem; overflow-wrap: anywhere; }
 .bar { display: block; block-size: 100%; min-inline-size: 2px; inline-size: calc(var(--share) * 100%); margin-inline-start: min(calc(var(--from) * 100%), calc(100% - 2px)); background: var(--accent); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .bar.lost { background: var(--lost); }
 .bar.other, .bar.validation { background: var(--accent-soft); }
+.run tbody th { inline-size: 45%; }
+time { white-space: nowrap; }
 .scroll + .note { margin-block-start: 0.75rem; }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 0.9rem 1.25rem; margin: 0 0 1.5rem; }
 .facts dd { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
@@ -83,7 +85,7 @@ mark { background: var(--mark); color: inherit; border-radius: 2px; print-color-
 .digest { display: inline-block; inline-size: 12ch; overflow: hidden; vertical-align: bottom; white-space: nowrap; user-select: all; -webkit-user-select: all; }
 .digest:focus { inline-size: auto; white-space: normal; overflow-wrap: anywhere; }
 .wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
-.graph svg { margin-inline: auto; max-inline-size: none; }
+.graph svg { margin-inline: auto; min-inline-size: 21rem; }
 .edge { fill: none; stroke: var(--quiet); stroke-width: 1.25; }
 .head { fill: var(--quiet); }
 .node { fill: var(--raised); stroke: var(--line); }
@@ -104,6 +106,7 @@ footer { margin-block-start: 3.5rem; border-block-start: 1px solid var(--line); 
   .bars tbody th { inline-size: 42%; }
   .bars tbody th, .bars tbody td { vertical-align: top; }
   .barred { grid-template-columns: 1fr; }
+  thead th { white-space: normal; }
   .track { block-size: 0.6rem; }
   th, td { padding-inline-end: 0.5rem; }
 }
