@@ -1,4 +1,5 @@
 import type { ExperimentDefinition } from "./experiment.js";
+import { irisRunner } from "./iris-runner.js";
 import { inlineRunner, type StepRunner } from "./step-runner.js";
 
 /** Where steps run. */
@@ -12,7 +13,11 @@ export interface RunPlace {
   readonly cluster?: string | undefined;
 }
 
-/** The runner of a run's steps. */
-export async function chooseRunner(_experiment: ExperimentDefinition, _options: unknown, _place: RunPlace): Promise<StepRunner> {
-  return inlineRunner();
+/**
+ * The runner of a run's steps.
+ *
+ * @throws MarinError IRIS_CLUSTER_UNKNOWN, IRIS_CLUSTER_INVALID, IRIS_CLUSTER_UNSUPPORTED
+ */
+export async function chooseRunner({ name }: ExperimentDefinition, options: unknown, { module, cluster = "local" }: RunPlace): Promise<StepRunner> {
+  return module === undefined ? inlineRunner() : irisRunner({ cluster, module, experiment: name, options });
 }

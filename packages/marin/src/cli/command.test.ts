@@ -1,7 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { runCommand } from "./command.js";
 
@@ -12,6 +15,14 @@ interface Finished {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "marin-command-"));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
 
 /** Calls the command in this process, where it starts faster than in one of its own. */
 async function run(args: readonly string[]): Promise<Finished> {
@@ -76,5 +87,23 @@ describe("runCommand", () => {
     expect(stdout).toContain("--prefix <folder>");
     const [help] = eventsOf(await run(["toy", "--help", "--json"]));
     expect(help).toMatchObject({ event: "help", experiment: "toy", options: expect.arrayContaining([expect.objectContaining({ path: "numbers.count", default: 4 })]) as unknown });
+  });
+
+  it.each([
+    ["reject", "MARIN_UNEXPECTED", "nobody waits for this"],
+    ["throw-later", "MARIN_UNEXPECTED", "nobody catches this"],
+    ["stall", "MARIN_STALLED", "nothing is left to settle"],
+    ["throw-nothing", "MARIN_UNEXPECTED", "undefined"],
+    ["bad-data", "TOY_BAD", "with data"],
+    ["map", "MARIN_STEP_RESULT", "counts must be a plain JSON value"],
+    ["nan", "MARIN_STEP_RESULT", "loss must be a plain JSON value"],
+  ])("ends with one error event when a step does this: %s", async (how, code, message) => {
+    const finished = await run(["unruly", "--json", "--prefix", join(directory, "store"), "--set", `how=${how}`]);
+    const { code: exitCode, stderr } = finished;
+    const events = (eventsOf(finished) as { readonly event: string }[]).filter(({ event }) => event !== "job");
+    expect(exitCode).toBe(1);
+    expect(events.map(({ event }) => event)).toEqual(["run-started", "step-started", "error"]);
+    expect(events.at(-1)).toMatchObject({ code, step: "misbehave", message: expect.stringContaining(message) as string });
+    expect(stderr).toMatch(/^error: step misbehave: .*\n$/);
   });
 });

@@ -160,23 +160,6 @@ describe("pnpm experiment", () => {
     expect((await experiment(["toy", "--verbose", "--set", "sum.failAt=2"])).stderr).toMatch(/Error: as asked\n +at .*toy\.ts/);
   });
 
-  it.each([
-    ["reject", "MARIN_UNEXPECTED", "nobody waits for this"],
-    ["throw-later", "MARIN_UNEXPECTED", "nobody catches this"],
-    ["stall", "MARIN_STALLED", "nothing is left to settle"],
-    ["throw-nothing", "MARIN_UNEXPECTED", "undefined"],
-    ["bad-data", "TOY_BAD", "with data"],
-    ["map", "MARIN_STEP_RESULT", "counts must be a plain JSON value"],
-    ["nan", "MARIN_STEP_RESULT", "loss must be a plain JSON value"],
-  ])("ends with one error event when a step does this: %s", async (how, code, message) => {
-    const { code: exitCode, stdout, stderr } = await experiment(["unruly", "--json", "--set", `how=${how}`]);
-    const events = eventsOf({ code: exitCode, stdout, stderr });
-    expect(exitCode).toBe(1);
-    expect(events.map(({ event }) => event)).toEqual(["run-started", "step-started", "error"]);
-    expect(events.at(-1)).toMatchObject({ code, step: "misbehave", message: expect.stringContaining(message) as string });
-    expect(stderr).toMatch(/^error: step misbehave: .*\n$/);
-  });
-
   it("sends what a script prints to standard error when standard output is for events", async () => {
     const finished = await experiment(["unruly", "--json", "--set", "how=print"]);
     expect(eventsOf(finished).at(-1)).toMatchObject({ event: "result" });

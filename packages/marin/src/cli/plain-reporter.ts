@@ -44,7 +44,7 @@ export function createPlainReporter({ stdout, stderr }: ReporterStreams, now: ()
           say(`${event.step}: ${printable(event.line)}`);
           break;
         case "job":
-          if (event.pendingReason !== undefined) say(`${event.step}: waits: ${printable(event.pendingReason)}`);
+          if (event.pendingReason !== undefined) say(`${event.step}: ${printable(event.pendingReason)}`);
           break;
         case "metrics":
           break;

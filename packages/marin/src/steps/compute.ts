@@ -1,7 +1,16 @@
+import { availableParallelism } from "node:os";
+
 import { loadParameters, selectEngine, type Engine, type EngineBuffer, type LanguageModel, type TrainerConfig } from "@marin/levanter";
+
+import type { StepResources } from "../step.js";
 
 /** What computes: the part of every model step's configuration, as in the trainer's options. */
 export type ComputeConfig = Pick<TrainerConfig, "engine" | "threads">;
+
+/** What a model step occupies: a processor for each of its threads, at most all. */
+export function computeResources({ threads }: ComputeConfig): StepResources {
+  return { cpu: threads === 0 || threads >= availableParallelism() ? "all" : threads };
+}
 
 /** Lines about the choice of an engine that this process has said: several steps of a run make the same choice. */
 const said = new Set<string>();

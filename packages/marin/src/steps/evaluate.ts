@@ -2,7 +2,7 @@ import { evaluateLoss, TokenStore } from "@marin/levanter";
 
 import { evaluateBaselines, type Baseline } from "../evaluation/baselines.js";
 import { defineStep, type StepContext } from "../step.js";
-import { withLoadedModel, type ComputeConfig } from "./compute.js";
+import { computeResources, withLoadedModel, type ComputeConfig } from "./compute.js";
 import { documentsPath, type DocumentsResult } from "./documents.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 import { trainedModel, type TrainedModel } from "./train.js";
@@ -48,6 +48,7 @@ export const evaluateStep = defineStep({
   name: "evaluate",
   version: 1,
   executionOnly: ["threads"],
+  resources: computeResources,
   async run(context: StepContext<ComputeConfig, { model: TrainedModel; tokens: TokensResult; baselines: BaselinesResult }>): Promise<EvaluateResult> {
     const { config, inputs, signal, log, progress } = context;
     const store = await TokenStore.open(tokensPath(inputs.tokens, "validation"));

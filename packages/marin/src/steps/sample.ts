@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import { loadTokenizer } from "../processing/tokenizer/tokenizer.js";
 import { defineStep, type StepContext } from "../step.js";
-import { withLoadedModel, type ComputeConfig } from "./compute.js";
+import { computeResources, withLoadedModel, type ComputeConfig } from "./compute.js";
 import { tokenizerPath, type TokenizerResult } from "./tokenizer.js";
 import { trainedModel, type TrainedModel } from "./train.js";
 
@@ -33,6 +33,7 @@ export const sampleStep = defineStep({
   name: "sample",
   version: 1,
   executionOnly: ["threads"],
+  resources: computeResources,
   async run({ config, inputs, signal, log, progress }: StepContext<SampleConfig, { model: TrainedModel; tokenizer: TokenizerResult }>): Promise<SampleResult> {
     const tokenizer = await loadTokenizer(tokenizerPath(inputs.tokenizer));
     let done = 0;

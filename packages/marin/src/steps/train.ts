@@ -6,7 +6,7 @@ import { createLogger } from "@marin/rigging";
 import { z } from "zod";
 
 import { defineStep, type Artifact, type StepContext } from "../step.js";
-import { withEngine } from "./compute.js";
+import { computeResources, withEngine } from "./compute.js";
 import { writeLossCurve } from "./loss-curve.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 
@@ -47,9 +47,6 @@ export interface TrainedModel {
   readonly loss: number;
 }
 
-/** Steps between `metrics` events. */
-const METRICS_EVERY = 10;
-
 /** Trains a GPT-2-shaped model on the training tokens. An interrupted run goes on from its newest checkpoint. */
 export const trainStep = defineStep({
   name: "train",
@@ -58,8 +55,9 @@ export const trainStep = defineStep({
   // Not logEvery: it decides which points the artifact's curve has.
   executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints"],
   runRecords: ["metrics.jsonl"],
+  resources: (config: TrainConfig) => computeResources(config),
   async run(context: StepContext<TrainConfig, { tokens: TokensResult }>): Promise<TrainedModel> {
-    const { config, inputs, directory, signal, log, metrics, progress } = context;
+    const { config, inputs, directory, signal, log } = context;
     const { model: shape, ...trainerConfig } = config;
     const tokens = await TokenStore.open(tokensPath(inputs.tokens, "train"));
     const validation = config.evaluateEvery > 0 ? await TokenStore.open(tokensPath(inputs.tokens, "validation")) : undefined;
@@ -71,15 +69,11 @@ export const trainStep = defineStep({
       const options = { engine, log: createLogger({ write: (line) => { log(line.trimEnd()); } }) };
       const trainer = new Trainer({ ...trainerConfig, sequenceLength: shape.sequenceLength }, options);
       let first = true;
-      const onStep = (info: StepInfo): void => {
-        if (first && info.step > 1) log(`continues after step ${info.step - 1}`);
+      const onStep = ({ step }: StepInfo): void => {
+        if (first && step > 1) log(`continues after step ${step - 1}`);
         first = false;
-        const speed = Math.round(info.tokensPerSecond).toLocaleString("en-US");
-        progress({ done: info.step, total: info.steps, unit: "steps", detail: `loss ${info.loss.toFixed(3)}, ${speed} tokens/s` });
       };
-      trainer.addHook(({ step, loss, learningRate, gradientNorm, tokensPerSecond }) => {
-        metrics({ step, loss, learningRate, gradientNorm, tokensPerSecond });
-      }, { every: METRICS_EVERY });
+      // The trainer reports each step to the task's context itself.
       return trainer.train({ model, tokens, validation, directory, signal, onStep });
     });
     await keepOnly(result.checkpoint);
