@@ -22,3 +22,11 @@ export { errorFromWire, errorToWire, type JsonValue, type WireError } from "./er
 export type { Transport } from "./transport.js";
 export { portTransport } from "./transports/port.js";
 export { processTransport } from "./transports/process.js";
+export {
+  connectWebSocket,
+  listenWebSocket,
+  type WebSocketOptions,
+  type WebSocketServerHandle,
+  type WebSocketServerOptions,
+} from "./transports/websocket.js";
+export { openTunnel, serveTunnel, type Tunnel, type TunnelOptions, type TunnelServer, type TunnelServerOptions } from "./tunnel.js";
