@@ -1,4 +1,4 @@
-import type { ExperimentDefinition } from "./experiment.js";
+import type { ExperimentDefinition } from "./experiment-definition.js";
 import { irisRunner } from "./iris-runner.js";
 import { inlineRunner, type StepRunner } from "./step-runner.js";
 

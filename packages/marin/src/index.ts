@@ -20,18 +20,25 @@ export { trainTokenizer, type TrainedTokenizer, type TrainTokenizerOptions } fro
 export type {
   ErrorEvent,
   ExperimentEvent,
+  JobEvent,
   MessageEvent,
   MetricsEvent,
+  OutputEvent,
+  PlanEvent,
   ProgressEvent,
   ResultEvent,
   RunStartedEvent,
   StepFinishedEvent,
+  StepPlan,
   StepStartedEvent,
 } from "./events.js";
-export { defineExperiment, type ExperimentDefinition, type ExperimentOptions } from "./experiment.js";
+export { defineExperiment, type ExperimentDefinition, type ExperimentOptions } from "./experiment-definition.js";
 export { withPresets } from "./options/presets.js";
 export { resolveOptions } from "./options/resolve.js";
-export { runExperiment, type RunOptions } from "./run-experiment.js";
+export { Config, Experiment, type ConfigInput, type ExperimentFields } from "./experiment.js";
+export { planExperiment, runExperiment, type RunOptions, type RunSelection } from "./run-experiment.js";
+export type { RunPlace } from "./choose-runner.js";
+export type { RunRecord, StepRecord } from "./run-record.js";
 export {
   defineStep,
   type Artifact,
@@ -41,6 +48,7 @@ export {
   type StepDefinition,
   type StepMaker,
   type StepProgress,
+  type StepResources,
 } from "./step.js";
 export type { ComputeConfig } from "./steps/compute.js";
 export { documentsOptions, documentsPath, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
@@ -50,4 +58,5 @@ export { reportOptions, reportStep, type ReportResult } from "./steps/report.js"
 export { sampleOptions, sampleStep, type SampleConfig, type SampleResult } from "./steps/sample.js";
 export { tokenizerOptions, tokenizerPath, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
 export { tokensPath, tokensStep, type TokensResult } from "./steps/tokens.js";
+export type { TrainedExperiment } from "./steps/train-experiment.js";
 export { modelOptions, trainedModel, trainOptions, trainStep, type TrainConfig, type TrainedModel } from "./steps/train.js";

@@ -4,7 +4,7 @@ import { describeRun, redactFields, Store } from "@marin/finestore";
 import { isMarinError } from "@marin/rigging";
 
 import type { ExperimentEvent, PlanEvent, StepPlan } from "./events.js";
-import type { ExperimentDefinition } from "./experiment.js";
+import type { ExperimentDefinition } from "./experiment-definition.js";
 import { chooseRunner, type RunPlace } from "./choose-runner.js";
 import { judgeStep, type InputState, type Verdict } from "./judge-step.js";
 import { planSteps, requireSteps, selectSteps, type PlannedStep } from "./plan.js";

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { MarinError } from "@marin/rigging";
 
-import { isExperimentDefinition, type ExperimentDefinition } from "../experiment.js";
+import { isExperimentDefinition, type ExperimentDefinition } from "../experiment-definition.js";
 import { nearest } from "../options/nearest.js";
 import { usageError } from "./usage-error.js";
 

@@ -1,4 +1,4 @@
-import type { ExperimentDefinition } from "../experiment.js";
+import type { ExperimentDefinition } from "../experiment-definition.js";
 import { optionFields, type OptionField } from "../options/fields.js";
 import { flagHelp } from "./arguments.js";
 import { wrap } from "./format.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { defineExperiment } from "../experiment.js";
+import { defineExperiment } from "../experiment-definition.js";
 import { resolveOptions } from "../options/resolve.js";
 import { runExperiment } from "../run-experiment.js";
 import { documentsOptions, documentsStep } from "./documents.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 import type { ExperimentEvent } from "../events.js";
-import { defineExperiment } from "../experiment.js";
+import { defineExperiment } from "../experiment-definition.js";
 import { resolveOptions } from "../options/resolve.js";
 import { runExperiment } from "../run-experiment.js";
 import { defineStep, type StepContext } from "../step.js";
@@ -54,7 +54,7 @@ it("reports an experiment of one's own: the same facts in every store, the page 
     title: "Guesses",
     evaluation: { bitsPerByte: 1.25, tokens: 7 },
     lineage: [
-      { step: "words", kind: "words", version: "3", config: { config: { count: 7 } }, inputs: {} },
+      { step: "words", kind: "words", version: "3", config: { count: 7 }, inputs: {} },
       { step: "evaluate", kind: "guess", version: "1" },
     ],
   });

@@ -3,7 +3,7 @@ import { parentConnection } from "@marin/fray";
 import { Store, type RunProvenance } from "@marin/finestore";
 import { MarinError, type ProcessIdentity } from "@marin/rigging";
 
-import { isExperimentDefinition, type ExperimentDefinition } from "../experiment.js";
+import { isExperimentDefinition, type ExperimentDefinition } from "../experiment-definition.js";
 import { identifyStep, orderSteps, type PlannedStep } from "../plan.js";
 import { produceStep, readArtifact } from "../produce-step.js";
 import type { Artifact } from "../step.js";
