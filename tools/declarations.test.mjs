@@ -14,3 +14,12 @@ it("refuses a type that TypeScript inferred from a package which users of this o
 it("passes types of declared packages", () => {
   expect(judgeDeclaration(path, 'import type { Storage } from "@marin/iris";\nexport declare const storage: Storage;', manifest)).toEqual([]);
 });
+
+it("refuses another package even in a comment, and one that only the package's own checks install", () => {
+  expect(judgeDeclaration(path, "/** As in @marin/zephyr. */\nexport {};", manifest)).toEqual([expect.stringContaining('must not show @marin/zephyr in its types ("@marin/zephyr").')]);
+  const withTool = { ...manifest, devDependencies: { zod: "4.6.7" } };
+  expect(judgeDeclaration(path, 'import type { ZodType } from "zod/v4";\nimport type { Readable } from "node:stream";\nexport type X = ZodType | Readable;', withTool)).toEqual([
+    expect.stringContaining('must not show zod in its types ("zod/v4") without declaring it'),
+  ]);
+  expect(judgeDeclaration(path, 'export type { ZodType } from "zod";', { ...manifest, dependencies: { zod: "4.6.7" } })).toEqual([]);
+});
