@@ -31,7 +31,34 @@ export const tokenLedgerSchema = z.strictObject({
 /** Contents of a token store's ledger, without its own digest. */
 export type TokenLedger = z.infer<typeof tokenLedgerSchema>;
 
+const { dtype, vocabSize, tokenCount, documentCount, byteCount, metadata } = tokenLedgerSchema.shape;
+
+/** Contents of `ledger.json` of a store in parts, each a token store in a directory inside. */
+export const shardedLedgerSchema = z.strictObject({
+  formatVersion: z.literal(FORMAT_VERSION).describe("version of the layout"),
+  dtype,
+  vocabSize,
+  tokenCount,
+  documentCount,
+  byteCount,
+  metadata,
+  parts: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[a-z0-9][a-z0-9-]*$/).describe("directory of the part"),
+        tokenCount,
+        documentCount,
+        byteCount,
+        digest: file.shape.sha256.describe("digest of the part's ledger and, through it, of its files"),
+      }),
+    )
+    .describe("the parts, in the order of their documents"),
+});
+
+/** Contents of a ledger of a store in parts, without its own digest. */
+export type ShardedTokenLedger = z.infer<typeof shardedLedgerSchema>;
+
 /** SHA-256 of a ledger's contents: stored in it as `digest`, and the identity of the whole store. */
-export function ledgerDigest(ledger: TokenLedger): string {
+export function ledgerDigest(ledger: TokenLedger | ShardedTokenLedger): string {
   return createHash("sha256").update(JSON.stringify(ledger)).digest("hex");
 }

@@ -3,12 +3,22 @@ import { open, readFile } from "node:fs/promises";
 import { endianness } from "node:os";
 import { join } from "node:path";
 import { MarinError } from "@marin/iris";
-import { DOCUMENT_ENDS_FILE, FORMAT_VERSION, LEDGER_FILE, ledgerDigest, TOKENS_FILE, tokenLedgerSchema, type TokenLedger } from "./token-ledger.js";
+import {
+  DOCUMENT_ENDS_FILE,
+  FORMAT_VERSION,
+  LEDGER_FILE,
+  ledgerDigest,
+  shardedLedgerSchema,
+  TOKENS_FILE,
+  tokenLedgerSchema,
+  type ShardedTokenLedger,
+  type TokenLedger,
+} from "./token-ledger.js";
 
 const READ_BYTES = 4 << 20;
 const REMEDY = "Delete the directory and tokenize again.";
 
-/** Tokenized documents in memory, read from a directory that `TokenStoreWriter` wrote and verified against its ledger. */
+/** Tokenized documents in memory, read from a directory that `TokenStoreWriter` or `joinTokenStores` wrote and verified against its ledger. */
 export class TokenStore {
   /** The directory it was read from. */
   readonly directory: string;
@@ -29,7 +39,7 @@ export class TokenStore {
   /** SHA-256 of the ledger and, through it, of every file. */
   readonly fingerprint: string;
 
-  private constructor(directory: string, ledger: TokenLedger, tokens: Uint16Array | Uint32Array, documentEnds: Float64Array) {
+  private constructor(directory: string, ledger: TokenLedger | ShardedTokenLedger, tokens: Uint16Array | Uint32Array, documentEnds: Float64Array) {
     this.directory = directory;
     this.tokens = tokens;
     this.documentEnds = documentEnds;
@@ -50,20 +60,54 @@ export class TokenStore {
       throw new MarinError("LEVANTER_PLATFORM", "token stores are little-endian; this machine is big-endian, which is not supported");
     }
     const ledger = await readLedger(directory);
-    const tokenBytes = await readVerified(directory, TOKENS_FILE, ledger);
-    const endBytes = await readVerified(directory, DOCUMENT_ENDS_FILE, ledger);
-    const tokens = ledger.dtype === "uint16" ? new Uint16Array(tokenBytes) : new Uint32Array(tokenBytes);
-    const documentEnds = Float64Array.from(new BigUint64Array(endBytes), Number);
-    if (tokens.length !== ledger.tokenCount || documentEnds.length !== ledger.documentCount) {
-      throw corrupt(join(directory, LEDGER_FILE), "counts", `${String(tokens.length)} tokens and ${String(documentEnds.length)} documents`, {
-        found: `${String(ledger.tokenCount)} and ${String(ledger.documentCount)}`,
-      });
-    }
+    const { tokens, documentEnds } = "parts" in ledger ? await readParts(directory, ledger) : await readFiles(directory, ledger);
+    requireCounts(directory, ledger, tokens.length, documentEnds.length);
     return new TokenStore(directory, ledger, tokens, documentEnds);
   }
 }
 
-async function readLedger(directory: string): Promise<TokenLedger> {
+interface Contents {
+  readonly tokens: Uint16Array | Uint32Array;
+  readonly documentEnds: Float64Array;
+}
+
+async function readFiles(directory: string, ledger: TokenLedger): Promise<Contents> {
+  const tokenBytes = await readVerified(directory, TOKENS_FILE, ledger);
+  const endBytes = await readVerified(directory, DOCUMENT_ENDS_FILE, ledger);
+  const tokens = ledger.dtype === "uint16" ? new Uint16Array(tokenBytes) : new Uint32Array(tokenBytes);
+  return { tokens, documentEnds: Float64Array.from(new BigUint64Array(endBytes), Number) };
+}
+
+async function readParts(directory: string, ledger: ShardedTokenLedger): Promise<Contents> {
+  const tokens = ledger.dtype === "uint16" ? new Uint16Array(ledger.tokenCount) : new Uint32Array(ledger.tokenCount);
+  const documentEnds = new Float64Array(ledger.documentCount);
+  let [tokensBefore, documentsBefore] = [0, 0];
+  for (const { name, digest, tokenCount, documentCount } of ledger.parts) {
+    const inside = join(directory, name);
+    const part = await readLedger(inside);
+    const found = ledgerDigest(part);
+    if ("parts" in part || found !== digest) throw corrupt(join(inside, LEDGER_FILE), "digest", digest, { found });
+    const contents = await readFiles(inside, part);
+    requireCounts(inside, { tokenCount, documentCount }, contents.tokens.length, contents.documentEnds.length);
+    if (tokensBefore + tokenCount > tokens.length || documentsBefore + documentCount > documentEnds.length) break;
+    tokens.set(contents.tokens, tokensBefore);
+    documentEnds.set(contents.documentEnds.map((end) => end + tokensBefore), documentsBefore);
+    tokensBefore += tokenCount;
+    documentsBefore += documentCount;
+  }
+  requireCounts(directory, ledger, tokensBefore, documentsBefore);
+  return { tokens, documentEnds };
+}
+
+function requireCounts(directory: string, ledger: { readonly tokenCount: number; readonly documentCount: number }, tokens: number, documents: number): void {
+  if (tokens === ledger.tokenCount && documents === ledger.documentCount) return;
+  throw corrupt(join(directory, LEDGER_FILE), "counts", `${String(tokens)} tokens and ${String(documents)} documents`, {
+    found: `${String(ledger.tokenCount)} and ${String(ledger.documentCount)}`,
+  });
+}
+
+/** The ledger of a store, whole or in parts. Throws what {@link TokenStore.open} says. */
+export async function readLedger(directory: string): Promise<TokenLedger | ShardedTokenLedger> {
   const path = join(directory, LEDGER_FILE);
   let text: string;
   try {
@@ -90,7 +134,7 @@ async function readLedger(directory: string): Promise<TokenLedger> {
     );
   }
   const { digest, ...rest } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
-  const parsed = tokenLedgerSchema.safeParse(rest);
+  const parsed = "parts" in rest ? shardedLedgerSchema.safeParse(rest) : tokenLedgerSchema.safeParse(rest);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw corrupt(path, issue?.path.join(".") || "contents", "a valid ledger", { found: issue?.message ?? "another shape" });
