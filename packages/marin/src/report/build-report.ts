@@ -56,9 +56,15 @@ function lineageFact({ step, name, fingerprint, digest, state, inputs, artifact 
     digest,
     state,
     inputs: Object.fromEntries(Object.entries(inputs).map(([role, input]) => [role, input.fingerprint])),
-    config: artifact?.record.config ?? null,
+    ...deciding(artifact?.record.config ?? null),
     files: { count: files.length, bytes: files.reduce((total, { bytes }) => total + bytes, 0) },
   };
+}
+
+/** The executor records a step's options under `config`, beside what else identifies it. */
+function deciding(recorded: unknown): Pick<LineageFact, "config" | "identity"> {
+  const both = recorded as { readonly config?: unknown; readonly identity?: unknown } | null;
+  return both?.config === undefined ? { config: recorded, identity: undefined } : { config: both.config, identity: both.identity };
 }
 
 function pick<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {

@@ -52,5 +52,7 @@ function svg({ title, description, label, points, references = [], zero = false 
     ],
   });
   plot.setAttribute("role", "img");
+  // The picture as a whole has its words; its parts are none of a reader's.
+  for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
   return plot.outerHTML;
 }

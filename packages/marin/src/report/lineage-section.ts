@@ -43,6 +43,12 @@ function stateNote({ state }: LineageFact): Markup {
 }
 
 /** What decided an artifact besides its inputs. */
-function configuration({ step, config }: LineageFact): Markup {
-  return h("details", null, h("summary", null, foreign(step)), h("pre", null, h("code", null, visibleText(JSON.stringify(config, null, 2)))));
+function configuration({ step, config, identity }: LineageFact): Markup {
+  return h(
+    "details",
+    null,
+    h("summary", null, foreign(step)),
+    h("pre", null, h("code", null, visibleText(JSON.stringify(config, null, 2)))),
+    identity === undefined ? null : h("p", { class: "note" }, "and what the configuration names: ", typeof identity === "string" ? digest(identity) : h("code", null, visibleText(JSON.stringify(identity)))),
+  );
 }

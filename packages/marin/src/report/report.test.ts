@@ -69,7 +69,7 @@ describe("the facts", () => {
       fingerprint: artifacts.train.fingerprint,
       digest: artifacts.train.record.digest,
       inputs: { tokens: artifacts.tokens.fingerprint },
-      config: { config: { steps: 60, learningRate: 1e-3 } },
+      config: { steps: 60, learningRate: 1e-3 },
       files: { count: 2 },
     });
   });

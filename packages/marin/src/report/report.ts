@@ -78,8 +78,10 @@ export interface LineageFact {
   readonly state: "present" | "missing" | "changed";
   /** Fingerprints of the artifacts it was made from, by role. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** What decided it besides its inputs, as recorded. */
+  /** The options that decided it. */
   readonly config: unknown;
+  /** What else decided it besides its inputs: the digest of a user's files, for example. */
+  readonly identity: unknown;
   readonly files: { readonly count: number; readonly bytes: number };
 }
 

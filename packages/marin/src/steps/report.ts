@@ -6,6 +6,7 @@ import { z } from "zod";
 import { buildReport } from "../report/build-report.js";
 import type { ReportInputs } from "../report/inputs.js";
 import { collectLineage } from "../report/lineage.js";
+import { collectRunFacts } from "../report/run-facts.js";
 import { defineStep, type StepContext } from "../step.js";
 
 /** Options of {@link reportStep}. */
@@ -32,8 +33,8 @@ export const reportStep = defineStep({
     const lineage = await collectLineage(Object.values(inputs).filter((input) => input !== undefined));
     const report = await buildReport(inputs, lineage, config);
     await writeFile(join(directory, "report.json"), `${JSON.stringify(report)}\n`);
+    // With the libraries that draw: nothing else in an experiment needs them.
     const { renderReport } = await import("../report/render.js");
-    const { collectRunFacts } = await import("../report/run-facts.js");
     await writeFile(join(directory, "report.html"), renderReport(report, await collectRunFacts(inputs, lineage)));
     return { artifacts: lineage.length };
   },
