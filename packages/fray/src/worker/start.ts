@@ -79,7 +79,7 @@ function startProcess({ name, env, detached, onStdout, onStderr }: StartOptions)
   });
   const exited = exit.then(async ({ code, signal }) => {
     if (detached) signalGroup("SIGKILL");
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, outputGraceMs).unref())]);
+    await Promise.race([ended, outputGrace()]);
     stdout.destroy();
     stderr.destroy();
     return { code, signal, stderrTail: tail.text() };
@@ -127,12 +127,19 @@ function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
     transport: portTransport(port1),
     // Not with once(): an uncaught error comes before the exit.
     exited: new Promise<number>((resolve) => thread.once("exit", resolve)).then(async (exitCode) => {
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, outputGraceMs).unref())]);
+      await Promise.race([ended, outputGrace()]);
       return { code: exitCode, signal: null, stderrTail: tail.text() };
     }),
     terminate: kill,
     kill,
   };
+}
+
+/** Where this process was busy for longer than the grace, what has been written is still read: two rounds of the event loop empty a pipe. */
+function outputGrace(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(() => setImmediate(() => setImmediate(resolve)), outputGraceMs).unref();
+  });
 }
 
 function readOutput(stdout: Readable, stderr: Readable, onStdout: (line: string) => void, onStderr: (line: string) => void): { readonly tail: Tail; readonly ended: Promise<unknown> } {
