@@ -37,8 +37,8 @@ export async function writeReportArtifacts(directory: string, texts: ReportTexts
     documents: 1498,
     bytes: 18_512_340,
     sources: {
-      speeches: { files: 233, read: 812, documents: 801, bytes: 10_960_293, tooShort: 11 },
-      [texts.source ?? "folder"]: { files: 41, read: 700, documents: 697, bytes: 7_552_047, tooShort: 3 },
+      speeches: { files: 233, read: 812, documents: 801, bytes: 10_960_293, tooShort: 11, tooShortBytes: 402 },
+      [texts.source ?? "folder"]: { files: 41, read: 700, documents: 697, bytes: 7_552_047, tooShort: 3, tooShortBytes: 61 },
     },
   });
   const dedup = await make(

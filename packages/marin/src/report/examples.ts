@@ -18,12 +18,20 @@ const schema = z.array(
   }),
 );
 
-/** The examples that a dedup artifact holds, at most `limit`; none where it holds no file of them. */
+/** At most `limit` of the examples that a dedup artifact holds, evenly from the first to the last; none where it holds no file of them. */
 export async function readExamples(directory: string, limit: number): Promise<DuplicateExample[]> {
   try {
-    return (await readJson(join(directory, "examples.json"), schema)).slice(0, limit);
+    const all = await readJson(join(directory, "examples.json"), schema);
+    const count = Math.min(limit, all.length);
+    return all.filter((_, index) => chosen(index, all.length, count));
   } catch (error) {
     if (isMarinError(error, "RIGGING_NOT_FOUND")) return [];
     throw error;
   }
+}
+
+/** Whether the index is one of `count` that are spread evenly over `length`, both ends included. */
+function chosen(index: number, length: number, count: number): boolean {
+  const places = Array.from({ length: count }, (_, place) => (count === 1 ? 0 : Math.round((place * (length - 1)) / (count - 1))));
+  return places.includes(index);
 }

@@ -11,8 +11,9 @@ export function makeFunnel(artifacts: ReportArtifacts): Funnel | undefined {
   const sources = Object.entries(documents?.sources ?? {}).map(([name, counts]) => ({ name, ...counts }));
   const stages: FunnelStage[] = [];
   if (sources.length > 0) {
-    const tooShort = { documents: sum(sources, "tooShort"), bytes: undefined };
-    stages.push({ name: "read", documents: sum(sources, "read"), bytes: undefined, leftOut: leftOut("too short", tooShort) });
+    const bytes = sources.reduce<number | undefined>((total, { tooShortBytes }) => (total === undefined || tooShortBytes === undefined ? undefined : total + tooShortBytes), 0);
+    const tooShort = { documents: sum(sources, "tooShort"), bytes };
+    stages.push({ name: "read", documents: sum(sources, "read"), bytes: bytes === undefined ? undefined : sum(sources, "bytes") + bytes, leftOut: leftOut("too short", tooShort) });
   }
   const unique = dedup && add(dedup.kept, dedup.removed.near);
   const collected = documents ?? (dedup && unique && add(unique, dedup.removed.exact));

@@ -12,6 +12,8 @@ export interface SourceCounts extends Counts {
   /** Documents read, those included that were too short to keep. */
   readonly read: number;
   readonly tooShort: number;
+  /** UTF-8 bytes of those that were too short, where counted. */
+  readonly tooShortBytes?: number;
 }
 
 /** Tokens of one part, ends of documents included. */
