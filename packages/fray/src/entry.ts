@@ -19,7 +19,10 @@ export interface Entry<A extends unknown[] = unknown[], R = unknown> {
 
 /** Anything that can be called; parameters are the entry's to infer. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- only `any` accepts functions of every parameter list
-type AnyFunction = (...args: any[]) => any;
+type Callable = ((...args: any[]) => any) | (abstract new (...args: any[]) => any);
+
+/** The entry of a function, or of a class: what its constructor takes, and an instance. */
+type EntryOf<F extends Callable> = F extends abstract new (...args: infer A) => infer R ? Entry<A, R> : F extends (...args: infer A) => infer R ? Entry<A, Awaited<R>> : never;
 
 /**
  * Names an exported function, so that a worker can import and call it: `entry<typeof tokenize>(import.meta.url, "tokenize")`.
@@ -29,7 +32,7 @@ type AnyFunction = (...args: any[]) => any;
  * @param exportName - name of the export
  * @throws MarinError FRAY_INLINE_FUNCTION when a function is given, showing the named form; FRAY_BAD_ENTRY
  */
-export function entry<F extends AnyFunction>(moduleUrl: string | URL, exportName: string): Entry<Parameters<F>, Awaited<ReturnType<F>>> {
+export function entry<F extends Callable>(moduleUrl: string | URL, exportName: string): EntryOf<F> {
   for (const given of [moduleUrl, exportName] as unknown[]) {
     if (typeof given === "function") throw inlineFunction(given);
   }
@@ -37,10 +40,10 @@ export function entry<F extends AnyFunction>(moduleUrl: string | URL, exportName
   if (typeof exportName !== "string" || exportName === "") {
     throw new MarinError("FRAY_BAD_ENTRY", `An entry needs the name of an export of ${module}, found ${JSON.stringify(exportName)}.`, { data: { module, export: exportName } });
   }
-  return { module, export: exportName };
+  return { module, export: exportName } as EntryOf<F>;
 }
 
-function inlineFunction(given: AnyFunction | object): MarinError {
+function inlineFunction(given: object): MarinError {
   const name = (given as { readonly name?: string }).name || "work";
   return new MarinError(
     "FRAY_INLINE_FUNCTION",

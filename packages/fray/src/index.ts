@@ -1,3 +1,4 @@
+export { createActor, type ActorHandle, type ActorOptions } from "./actor.js";
 export { accompanyWorkers, type Companion, type NewWorker } from "./companions.js";
 export { entry, loadEntry, type Entry } from "./entry.js";
 export { FrayWorker, type FrayWorkerOptions } from "./fray-worker.js";
