@@ -61,9 +61,11 @@ export async function openWorkerPool(options: WorkerPoolOptions): Promise<TaskPo
   if (!Number.isSafeInteger(workers) || workers < 0) {
     throw new MarinError("IRIS_BAD_POOL", `The pool "${name}" needs a whole number of workers, 0 or more, found ${String(workers)}.`, { data: { name, workers } });
   }
-  const context = getIrisCtx() ?? withLocalContext({}, irisCtx);
+  const opener = getIrisCtx();
+  const context = opener ?? withLocalContext({}, irisCtx);
   const pool = workers === 0 ? inlinePool(context) : await ProcessPool.start(options, context);
-  context.onExit(() => pool.close());
+  // A context made here is over already: what is asked for at its exit would be done at once.
+  opener?.onExit(() => pool.close());
   return pool;
 }
 
