@@ -59,4 +59,8 @@ export { sampleOptions, sampleStep, type SampleConfig, type SampleResult } from 
 export { tokenizerOptions, tokenizerPath, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
 export { tokensPath, tokensStep, type TokensResult } from "./steps/tokens.js";
 export type { TrainedExperiment } from "./steps/train-experiment.js";
+export { InferenceController, type InferenceEndpoint, type InferenceOptions, type InferenceSettings } from "./inference/iris.js";
+export { locateModel, type LocatedModel, type Place } from "./inference/locate-model.js";
+export { scoreDataset, type DatasetPlace, type ScoreDatasetOptions, type ScoreSummary } from "./inference/score-dataset.js";
+export type { InferenceCompute, ModelLocation } from "./inference/served-model.js";
 export { modelOptions, trainedModel, trainOptions, trainStep, type TrainConfig, type TrainedModel } from "./steps/train.js";

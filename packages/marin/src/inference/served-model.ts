@@ -12,7 +12,12 @@ export interface ModelLocation {
 }
 
 /** What computes. */
-export type InferenceCompute = Partial<Pick<TrainerConfig, "engine" | "threads">>;
+export interface InferenceCompute {
+  /** An engine by name. Default: `auto`, the fastest that works. */
+  readonly engine?: TrainerConfig["engine"] | undefined;
+  /** Threads that compute; 0, the default: one for each available core. */
+  readonly threads?: number | undefined;
+}
 
 /** A model ready to answer. */
 export interface ServedModel {

@@ -33,6 +33,8 @@ export interface ServerOptions extends ServerLimits {
   /** What clients must show as `Authorization: Bearer <token>`. Default: nothing. */
   readonly token?: string | undefined;
   readonly log: Logger;
+  /** Told after every request for a completion or scores. */
+  readonly onServed?: (() => void) | undefined;
 }
 
 /** A server that answers. */
@@ -49,10 +51,10 @@ export interface InferenceServer {
  * @throws MarinError MARIN_INFERENCE_TOKEN_NEEDED for an address that others reach without a token; MARIN_INFERENCE_ADDRESS when it can't be listened on
  */
 export async function startServer(options: ServerOptions): Promise<InferenceServer> {
-  const { served, name, host = "127.0.0.1", port = 0, token, maxTokens = 2048, maxBodyBytes = 8 << 20, concurrency = 4, queueSize = 32, log } = options;
+  const { served, name, host = "127.0.0.1", port = 0, token, maxTokens = 2048, maxBodyBytes = 8 << 20, concurrency = 4, queueSize = 32, log, onServed } = options;
   requireToken(host, token);
   const slots = new Slots(concurrency, queueSize);
-  const work = new Work(slots);
+  const work = new Work(slots, onServed);
   const app = createApp({ served, name, slots, work, token, maxTokens, maxBodyBytes, log });
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5_000 } }) as Server;
   server.listen(port, host);

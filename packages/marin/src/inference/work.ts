@@ -17,12 +17,18 @@ const LAST_WORDS_MS = 500;
 /** All requests being worked on, so that a server can wait for them and end them. */
 export class Work {
   readonly #slots: Slots;
+  readonly #onServed: () => void;
   readonly #running = new Set<AbortController>();
   readonly #idle = new Set<() => void>();
   #ending = false;
 
-  constructor(slots: Slots) {
+  /**
+   * @param slots - places for requests
+   * @param onServed - told when a request that had a place is over
+   */
+  constructor(slots: Slots, onServed: () => void = () => undefined) {
     this.#slots = slots;
+    this.#onServed = onServed;
   }
 
   /** Whether no more requests are taken. */
@@ -54,12 +60,16 @@ export class Work {
     this.#running.add(controller);
     try {
       const slot = await this.#slots.acquire(signal);
+      let over = false;
       return {
         signal,
         reason: (error) => (signal.aborted ? (signal.reason as ApiError) : error),
         end: () => {
+          if (over) return;
+          over = true;
           slot.release();
           forget();
+          this.#onServed();
         },
       };
     } catch (error) {
