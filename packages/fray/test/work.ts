@@ -96,9 +96,3 @@ export function dieAt(item: number): number {
   if (item === 5) process.kill(process.pid, "SIGKILL");
   return item;
 }
-
-/** Later items are ready sooner. */
-export async function slowFirst(item: number): Promise<number> {
-  if (item === 0) await new Promise((resolve) => setTimeout(resolve, 300));
-  return item;
-}
