@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ts from "typescript";
@@ -8,7 +8,8 @@ import { layers } from "../layers.mjs";
 import { readManifest, repositoryRoot } from "./repository.mjs";
 
 const names = Object.keys(layers);
-const tenLines = readFileSync(join(repositoryRoot, "experiments/tutorials/ten-lines.ts"), "utf8");
+const tutorials = join(repositoryRoot, "experiments/tutorials");
+const tenLines = readFileSync(join(tutorials, "ten-lines.ts"), "utf8");
 /** A folder outside the repository, with nothing in it but what a user installs. */
 let project;
 
@@ -66,6 +67,7 @@ it("their types, and ten-lines, satisfy a strict project", () => {
 
 it("ten-lines trains a model there, from what was built, and leaves no process behind", () => {
   mkdirSync(join(project, "work"));
+  cpSync(join(tutorials, "ten-lines-texts"), join(project, "ten-lines-texts"), { recursive: true });
   const { outputText } = ts.transpileModule(tenLines, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 } });
   writeFileSync(join(project, "ten-lines.mjs"), outputText);
   const printed = succeed(process.execPath, [join(project, "ten-lines.mjs")], join(project, "work"));

@@ -38,6 +38,7 @@ export async function writeApi() {
     useCodeBlocks: true,
     parametersFormat: "table",
     interfacePropertiesFormat: "table",
+    classPropertiesFormat: "table",
     typeDeclarationFormat: "table",
     sanitizeComments: true,
     sort: ["source-order"],
