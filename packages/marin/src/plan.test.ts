@@ -36,6 +36,17 @@ it("refuses two steps of one name, and two names of one step", async () => {
   await expect(planSteps({ one, other: one }, context)).rejects.toMatchObject({ code: "MARIN_STEP_DUPLICATE", message: "one step is named both one and other" });
 });
 
+it("refuses a step that is behind itself, with the path that leads there", async () => {
+  const left: Step<number> = join({ left: source({}, { size: 1 }), right: source({}, { size: 2 }) }, {}) as Step<number>;
+  const top = join({ left, right: source({}, { size: 3 }) }, {});
+  Object.assign(left.inputs, { left: top });
+  await expect(planSteps({ top, left }, context)).rejects.toMatchObject({
+    code: "MARIN_STEP_CYCLE",
+    message: expect.stringContaining("top needs left needs top") as string,
+    data: { path: ["top", "left", "top"] },
+  });
+});
+
 it("gives another fingerprint for another configuration, version or input, and the same for what only concerns the execution", async () => {
   const first = source({}, { size: 1 });
   const other = source({}, { size: 2 });

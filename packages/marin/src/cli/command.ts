@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { listenForCrash } from "./crash.js";
 import { errorDetails, errorEvent } from "./error-event.js";
 import { flagHelp, parseArguments, type CommandArguments } from "./arguments.js";
-import { experimentsFolder, findScripts, loadExperiment, loadScript, type LoadedExperiment } from "./find-experiments.js";
+import { experimentsFolder, findScripts, loadExperiment, loadScript, type ExperimentScript } from "./find-experiments.js";
 import { printable } from "./format.js";
 import { commandHelp, experimentHelp, experimentHelpEvent } from "./help.js";
 import { INTERRUPTED_EXIT_CODE, listenForInterrupt } from "./interrupt.js";
@@ -14,6 +14,7 @@ import type { Reporter, ReporterStreams } from "./reporter.js";
 import { createTerminalReporter } from "./terminal-reporter.js";
 import { usageError } from "./usage-error.js";
 import type { ExperimentEvent } from "../events.js";
+import type { ExperimentDefinition } from "../experiment-definition.js";
 import { resolveOptions } from "../options/resolve.js";
 import { failedStep } from "../failed-step.js";
 import { planExperiment, runExperiment, type RunOptions } from "../run-experiment.js";
@@ -54,9 +55,10 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
     const folder = args.experiments === undefined ? experimentsFolder(environment.workingDirectory) : resolve(environment.workingDirectory, args.experiments);
     if (args.list) return await list(folder, args, environment);
     if (args.experiment === undefined) throw usageError("name an experiment, or give --list to see them all or --help for the flags");
-    const found = await loadExperiment(folder, args.experiment);
-    if (args.help) return print(experimentHelpEvent(found.experiment), experimentHelp(found.experiment));
-    return await run(found, argv, args, environment, current);
+    const { experiment, script } = await loadExperiment(folder, args.experiment);
+    if (experiment === undefined) return await runProgram(script, args);
+    if (args.help) return print(experimentHelpEvent(experiment), experimentHelp(experiment));
+    return await run(experiment, script, argv, args, environment, current);
   } catch (error) {
     return fail(error, args, environment);
   } finally {
@@ -64,7 +66,17 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
   }
 }
 
-async function run({ experiment, script }: LoadedExperiment, argv: readonly string[], args: CommandArguments, environment: CommandEnvironment, current: Current): Promise<number> {
+/** A program has neither options nor steps: it is imported, which runs it. */
+async function runProgram({ name, file }: ExperimentScript, { set, dryRun, help }: CommandArguments): Promise<number> {
+  if (help || dryRun || set.length > 0) throw usageError(`${name} is a program and takes no options: change the values in ${file}`);
+  // eslint-disable-next-line marin/computed-import -- the user's own script, named on the command line
+  await import(pathToFileURL(file).href);
+  return Number(process.exitCode ?? 0);
+}
+
+async function run(
+  experiment: ExperimentDefinition, script: ExperimentScript, argv: readonly string[], args: CommandArguments, environment: CommandEnvironment, current: Current,
+): Promise<number> {
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
   const running = new Set<string>();

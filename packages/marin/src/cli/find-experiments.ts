@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -15,6 +15,8 @@ export interface ExperimentScript {
   readonly name: string;
   /** Absolute path. */
   readonly file: string;
+  /** Whether it exports nothing: then it holds no experiment but is a program that runs when it is imported. */
+  readonly isProgram: boolean;
 }
 
 /**
@@ -42,18 +44,20 @@ export async function findScripts(folder: string): Promise<ExperimentScript[]> {
   } catch (cause) {
     throw new MarinError("MARIN_USAGE", `the folder of experiments ${folder} cannot be read; name another with --experiments <folder>`, { data: { folder }, cause });
   }
-  return entries
+  const files = entries
     .filter((entry) => /\.(ts|mts|js|mjs)$/.test(entry) && !/(^|[\\/])(node_modules|test)[\\/]|\.d\.m?ts$|\.(slow\.|soak\.)?test\.|\.config\./.test(entry))
     .map((entry) => ({ name: basename(entry).replace(/\.[^.]+$/, ""), file: join(folder, entry) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return Promise.all(files.map(async (script) => ({ ...script, isProgram: !/^export\b/m.test(await readFile(script.file, "utf8")) })));
 }
 
 /**
- * Imports a script and returns its experiment; undefined when it holds none.
+ * Imports a script and returns its experiment; undefined when it holds none. A program is not imported.
  *
  * @throws MarinError `MARIN_EXPERIMENT_SCRIPT` when the script cannot be imported, holds several experiments, or names its own otherwise than its file
  */
 export async function loadScript(script: ExperimentScript): Promise<ExperimentDefinition | undefined> {
+  if (script.isProgram) return undefined;
   const where = relative(process.cwd(), script.file);
   let exports: Record<string, unknown>;
   try {
@@ -76,24 +80,26 @@ export async function loadScript(script: ExperimentScript): Promise<ExperimentDe
   return experiment;
 }
 
-/** An experiment and the script that holds it. */
-export interface LoadedExperiment {
-  readonly experiment: ExperimentDefinition;
+/** A script that can be run: one that holds an experiment, or a program. */
+export interface LoadedScript {
+  /** Undefined for a program. */
+  readonly experiment: ExperimentDefinition | undefined;
   readonly script: ExperimentScript;
 }
 
 /**
- * The experiment of a name.
+ * The experiment or program of a name. A program is not imported.
  *
  * @throws MarinError `MARIN_UNKNOWN_EXPERIMENT` naming the nearest, `MARIN_EXPERIMENT_SCRIPT` when its script is faulty
  */
-export async function loadExperiment(folder: string, name: string): Promise<LoadedExperiment> {
+export async function loadExperiment(folder: string, name: string): Promise<LoadedScript> {
   const scripts = await findScripts(folder);
   const matching = scripts.filter((script) => script.name === name);
   if (matching.length > 1) {
     throw new MarinError("MARIN_EXPERIMENT_SCRIPT", `two scripts are named ${name}: ${matching.map((script) => script.file).join(" and ")}; rename one`);
   }
   const [script] = matching;
+  if (script?.isProgram === true) return { experiment: undefined, script };
   const experiment = script === undefined ? undefined : await loadScript(script);
   if (script !== undefined && experiment !== undefined) return { experiment, script };
   const near = nearest(name, scripts.map((script) => script.name).filter((other) => other !== name));

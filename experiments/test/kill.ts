@@ -1,0 +1,45 @@
+import { expect } from "vitest";
+
+import { processesOf, untilNoneIsLeft } from "./processes.js";
+import { digestsOf, firstLm, type Finished } from "./run-command.js";
+
+/** A process of a run: the command itself, the worker that runs a step, or the youngest process that this worker has started (a pool's, where the step has one). */
+export type Victim = "command" | "worker" | "youngest";
+
+/** When to kill which process of a run. */
+export interface Kill {
+  readonly victim: Victim;
+  /** Step at which the process is killed. */
+  readonly step: string;
+  /** Milliseconds after the step's process has started. */
+  readonly after: number;
+}
+
+/**
+ * Runs first-lm, kills one of its processes with SIGKILL, and checks that within five seconds nothing of the run is left. A run that ends before the
+ * moment comes is not killed.
+ */
+export async function firstLmKilled(directory: string, args: readonly string[], { victim, step, after }: Kill): Promise<Finished> {
+  let gone: Promise<void> | undefined;
+  const kill = async (command: number, worker: number, mark: string): Promise<void> => {
+    const youngest = (await processesOf(mark)).map(({ pid }) => pid).sort((a, b) => b - a)[0];
+    const pid = { command, worker, youngest }[victim];
+    if (pid === undefined || !(await processesOf(mark)).some((found) => found.pid === pid)) return;
+    process.kill(pid, "SIGKILL");
+    await untilNoneIsLeft(mark);
+  };
+  const finished = await firstLm(directory, args, (event, child, mark) => {
+    if (gone !== undefined || event.event !== "job" || event.step !== step || event.pid === undefined) return;
+    const { pid: worker } = event;
+    gone = new Promise<void>((resolve) => setTimeout(resolve, after)).then(() => kill(child.pid ?? 0, worker, mark));
+  });
+  await gone;
+  return finished;
+}
+
+/** Runs first-lm to its end after it was killed, and checks that it comes to the very artifacts of a run that was not. */
+export async function expectSameArtifacts(directory: string, args: readonly string[], whole: Finished): Promise<void> {
+  const again = await firstLm(directory, args);
+  expect([again.code, again.stderr]).toEqual([0, ""]);
+  expect(digestsOf(again)).toEqual(digestsOf(whole));
+}
