@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Whether a process runs; one that is dead and not yet reaped does not. */
@@ -19,4 +19,18 @@ export async function gone(pids: readonly number[], timeoutMs: number): Promise<
     await delay(20);
   }
   return performance.now() - start;
+}
+
+/** Processes, of those this user may look into, whose environment holds the text. Linux only. */
+export function processesWith(text: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return runs(pid) && readFileSync(`/proc/${String(pid)}/environ`, "latin1").includes(text);
+      } catch {
+        return false;
+      }
+    });
 }

@@ -69,7 +69,7 @@ class LocalTask {
       this.#host.started({ ports: lease.ports });
       return await this.#runProcess(lease.ports);
     } catch (error) {
-      return { kind: "lost", error: error instanceof Error ? error : new Error(String(error)) };
+      return { kind: "lost", error: this.#notStarted(error) };
     } finally {
       lease?.release();
     }
@@ -127,6 +127,12 @@ class LocalTask {
       data: { job: jobId, taskIndex, attempt, pid: worker.pid, signal, exitCode: code, stderrTail },
       cause,
     });
+  }
+
+  #notStarted(cause: unknown): Error {
+    if (!isMarinError(cause, "FRAY_WORKER_LOST")) return cause instanceof Error ? cause : new Error(String(cause));
+    const { jobId, taskIndex, attempt } = this.#launch;
+    return new MarinError("IRIS_WORKER_LOST", `The process of task ${String(taskIndex)} of the job ${jobId} did not start: ${cause.message}`, { data: { ...cause.data, job: jobId, taskIndex, attempt }, cause });
   }
 
   #stopWorker(reason: Error): void {
