@@ -14,8 +14,12 @@ export interface LineChart {
   readonly points: readonly { readonly step: number; readonly value: number }[];
   /** Horizontal lines to compare with, each with its name. */
   readonly references?: readonly { readonly value: number; readonly name: string }[];
+  /** How many neighbours the strong line is the mean of; the points themselves are then a faint one. Default: 1. */
+  readonly smoothing?: number;
   /** Height in CSS pixels of the wide form. */
   readonly height: number;
+  /** Whether it is one of two beside each other, and has the narrow form only. Default: false. */
+  readonly small?: boolean;
   /** Whether the values begin at 0. */
   readonly zero?: boolean;
 }
@@ -26,10 +30,12 @@ const NARROW = 340;
 /** A line chart as a figure. It is drawn for a wide and for a narrow page, so that its text is readable on both; the page shows one of them. */
 export function lineChart(chart: LineChart): Markup {
   const draw = (width: number, height: number, name: string): Markup => h("div", { class: name, dangerouslySetInnerHTML: { __html: svg(chart, width, height) } });
-  return h("figure", null, h("figcaption", null, chart.title), draw(WIDE, chart.height, "wide"), draw(NARROW, Math.max(chart.height * 0.75, 160), "narrow"));
+  const narrow = Math.max(chart.height * 0.75, 160);
+  const drawings = chart.small === true ? [draw(NARROW, narrow, "small")] : [draw(WIDE, chart.height, "wide"), draw(NARROW, narrow, "narrow")];
+  return h("figure", null, h("figcaption", null, chart.title), drawings);
 }
 
-function svg({ title, description, label, points, references = [], zero = false }: LineChart, width: number, height: number): string {
+function svg({ title, description, label, points, references = [], smoothing = 1, zero = false }: LineChart, width: number, height: number): string {
   const { document } = parseHTML("<html></html>");
   const narrow = width === NARROW;
   const plot = Plot.plot({
@@ -47,7 +53,8 @@ function svg({ title, description, label, points, references = [], zero = false 
     y: { label, grid: true, ticks: narrow ? 4 : 5, zero, nice: true, labelArrow: "none" },
     marks: [
       Plot.ruleY(references, { y: "value", stroke: "var(--second)", strokeDasharray: "5 4" }),
-      Plot.lineY(points, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1.75 }),
+      smoothing > 1 ? Plot.lineY(points, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1, strokeOpacity: 0.35 }) : null,
+      Plot.lineY(points, Plot.windowY({ k: smoothing, anchor: "middle", reduce: "mean" }, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1.75 })),
       Plot.text(references, { y: "value", text: "name", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "var(--second-text)", stroke: "var(--page)", strokeWidth: 4 }),
     ],
   });

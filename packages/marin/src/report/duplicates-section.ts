@@ -7,7 +7,7 @@ import type { DuplicateExample, Report } from "./report.js";
 import { visibleText } from "./visible-text.js";
 
 /** Longest text that is compared word by word, in characters; longer ones are cut. */
-const MAX_CHARACTERS = 1200;
+const MAX_CHARACTERS = 700;
 
 /** What deduplication removed, shown by examples. */
 export function duplicatesSection(duplicates: NonNullable<Report["duplicates"]>): Markup {
@@ -25,12 +25,17 @@ export function duplicatesSection(duplicates: NonNullable<Report["duplicates"]>)
 }
 
 function example({ reason, similarity, keptText, keptSource, keptId, removedText, removedSource, removedId }: DuplicateExample): Markup {
+  if (reason === "exact") {
+    const sources = h("h4", null, "Kept: ", foreign(keptSource), ". Removed: ", foreign(removedSource));
+    return h("article", { class: "pair" }, h("h3", null, "Exact copy"), sources, h("blockquote", { class: "text", dir: "auto" }, visibleText(beginning(keptText))), documentNote(keptId));
+  }
   const changes = diffWordsWithSpace(beginning(keptText), beginning(removedText));
   return h(
     "article",
     { class: "pair" },
-    h("h3", null, reason === "exact" ? "Exact copy" : `Near copy, ${percent(similarity)} similar`),
+    h("h3", null, `Near copy, ${percent(similarity)} similar`),
     h("div", { class: "sides" }, side("Kept", keptSource, keptId, changes, "added"), side("Removed", removedSource, removedId, changes, "removed")),
+    changes.some(({ added, removed }) => added || removed) ? null : h("p", { class: "note" }, "The beginnings are equal: the texts differ further on."),
   );
 }
 
@@ -42,10 +47,14 @@ function side(title: string, source: string, id: string, changes: readonly Chang
     null,
     h("h4", null, title, ": ", foreign(source)),
     h("blockquote", { class: "text", dir: "auto" }, own.map(({ added, removed, value }) => (added || removed ? h("mark", null, visibleText(value)) : visibleText(value)))),
-    h("p", { class: "note" }, "Document ", digest(id)),
+    documentNote(id),
   );
 }
 
+function documentNote(id: string): Markup {
+  return h("p", { class: "note" }, "Document ", digest(id));
+}
+
 function beginning(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}…`;
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)} …`;
 }

@@ -73,15 +73,13 @@ figure svg { display: block; max-inline-size: 100%; block-size: auto; }
 .narrow { display: none; }
 .pairwise { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5rem; }
 .pairwise figure { margin: 0.5rem 0; }
-.pairwise .wide { display: none; }
-.pairwise .narrow { display: block; }
-.text { margin: 0; padding: 0.85rem 1rem; background: var(--raised); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; max-block-size: 22rem; overflow-y: auto; }
+.text { margin: 0; padding: 0.85rem 1rem; background: var(--raised); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: isolate; }
 mark { background: var(--mark); color: inherit; border-radius: 2px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.sample .text { font-size: 1.05rem; line-height: 1.65; max-block-size: none; }
+.sample .text { font-size: 1.05rem; line-height: 1.65; }
 .sample figcaption { margin-block-start: 0.5rem; }
 .sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1.25rem; }
-.sides .text { font-size: 0.9rem; }
-.sides .note { margin: 0.4rem 0 0; }
+.pair .text { font-size: 0.9rem; }
+.pair .note { margin: 0.4rem 0 0; }
 .digest { display: inline-block; inline-size: 12ch; overflow: hidden; vertical-align: bottom; white-space: nowrap; user-select: all; -webkit-user-select: all; }
 .digest:focus { inline-size: auto; white-space: normal; overflow-wrap: anywhere; }
 .wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -106,7 +104,7 @@ footer { margin-block-start: 3.5rem; border-block-start: 1px solid var(--line); 
   .bars tbody th { inline-size: 42%; }
   .bars tbody th, .bars tbody td { vertical-align: top; }
   .barred { grid-template-columns: 1fr; }
-  thead th { white-space: normal; }
+  thead th, thead .number { white-space: normal; }
   .track { block-size: 0.6rem; }
   th, td { padding-inline-end: 0.5rem; }
 }
@@ -118,7 +116,7 @@ footer { margin-block-start: 3.5rem; border-block-start: 1px solid var(--line); 
   section { margin-block-start: 1.5rem; padding-block-start: 1rem; }
   figure, tr, .pair, .tiles > div { break-inside: avoid; }
   h2, h3, h4, figcaption { break-after: avoid; }
-  .text { max-block-size: none; overflow: visible; border: 1px solid var(--line); }
+  .text { border: 1px solid var(--line); }
   .digest { inline-size: auto; white-space: normal; overflow-wrap: anywhere; }
   .scroll { overflow: visible; }
   details::details-content { content-visibility: visible; block-size: auto; }

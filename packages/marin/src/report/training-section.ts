@@ -35,14 +35,17 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
   const [first, last] = [curve[0], curve.at(-1)];
   if (first === undefined || last === undefined) return null;
   const validation = evaluation === undefined ? [] : [{ value: evaluation.validationLoss, name: `validation ${evaluation.validationLoss.toFixed(3)}` }];
+  // Single batches differ a lot: of a longer curve the eye wants the mean.
+  const smoothing = curve.length < 100 ? 1 : 2 * Math.round(curve.length / 60) + 1;
   const over = `from step ${count(first.step)} to step ${count(last.step)}`;
   return [
     lineChart({
-      title: "Training loss",
+      title: smoothing === 1 ? "Training loss" : `Training loss; the strong line is the mean of ${count(smoothing)} points`,
       description: `Line chart: the loss goes from ${first.loss.toFixed(3)} to ${last.loss.toFixed(3)} nats per token, ${over}.`,
       label: "nats per token",
       points: curve.map(({ step, loss }) => ({ step, value: loss })),
       references: validation,
+      smoothing,
       height: 320,
     }),
     pointsPerMean === 1 ? null : h("p", { class: "note" }, `Each point is the mean of ${count(pointsPerMean)} recorded ones.`),
@@ -55,6 +58,7 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
         label: "× 0.001",
         points: curve.map(({ step, learningRate }) => ({ step, value: learningRate * 1000 })),
         height: 220,
+        small: true,
         zero: true,
       }),
       lineChart({
@@ -62,7 +66,9 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
         description: `Line chart: the norm of the gradient goes from ${first.gradientNorm.toFixed(3)} to ${last.gradientNorm.toFixed(3)}, ${over}.`,
         label: "norm",
         points: curve.map(({ step, gradientNorm }) => ({ step, value: gradientNorm })),
+        smoothing,
         height: 220,
+        small: true,
         zero: true,
       }),
     ),
