@@ -93,7 +93,8 @@ async function run(path: string, flags: Flags, { stdout, stderr, workingDirector
 /** Passes on what the job warns of, until it ends. */
 async function relayProblems({ job }: InferenceEndpoint, stderr: ServeEnvironment["stderr"]): Promise<void> {
   for await (const { message, fields } of job.logs({ follow: true, minLevel: "warn" })) {
-    stderr.write(`${message}${fields?.["error"] === undefined ? "" : `: ${String(fields["error"])}`}\n`);
+    const detail = fields?.["error"];
+    stderr.write(`${message}${typeof detail === "string" ? `: ${detail}` : ""}\n`);
   }
 }
 
