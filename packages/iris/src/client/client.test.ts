@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-describe.concurrent("jobs in processes of their own", () => {
+describe.concurrent("jobs in processes of their own", { timeout: 120_000 }, () => {
   test("a job returns its value; its events lead from RUNNING to SUCCEEDED", async () => {
     const job = await client.submit({ name: "add", entry: task("add"), args: [2, 3] });
     expect(job.id).toBe("/add");

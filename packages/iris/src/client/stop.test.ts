@@ -19,14 +19,14 @@ let client: IrisClient;
 beforeAll(() => {
   client = IrisClient.local({ cpus: 2 });
 });
-afterAll(() => client.close());
+afterAll(() => client.close(), 60_000);
 
 async function lineOf(job: Job, message: string): Promise<LogLine> {
   for await (const line of job.logs({ follow: true })) if (line.message === message) return line;
   throw new Error(`${job.id} ended without "${message}": ${String((await job.wait()).error)}`);
 }
 
-describe.concurrent("stopping", () => {
+describe.concurrent("stopping", { timeout: 120_000 }, () => {
   test("a cancelled task has time to clean up, and what it returns then is no success", async () => {
     const job = await client.submit({ name: "polite", entry: task("stopsWhenAsked"), resources: { cpu: 0 } });
     await lineOf(job, "waiting");
@@ -54,7 +54,7 @@ describe.concurrent("stopping", () => {
     const start = performance.now();
     await job.cancel();
     expect(performance.now() - start).toBeGreaterThan(3_900);
-    expect(performance.now() - start).toBeLessThan(7_000);
+    expect(performance.now() - start).toBeLessThan(9_000);
     expect(pids.map(runs)).toEqual([false, false]);
     expect(job.state().state).toBe("KILLED");
   });

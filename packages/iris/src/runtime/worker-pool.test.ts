@@ -11,7 +11,7 @@ const module = new URL("../../test/fixtures/tasks.ts", import.meta.url);
 const item = entry<typeof poolItem>(module, "poolItem");
 const items = Array.from({ length: 20 }, (_, index) => index);
 
-describe.concurrent("a pool of workers", () => {
+describe.concurrent("a pool of workers", { timeout: 120_000 }, () => {
   test.each([
     [0, "process"],
     [2, "process"],
@@ -57,6 +57,11 @@ describe.concurrent("a pool of workers", () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({ message: "worker of item 0 cleans up", source: "log" });
     expect(lines[0]?.fields?.["worker"]).toMatch(/^inner-[01]$/);
+  });
+
+  test("one that is opened outside of any task stays open until it is closed", async () => {
+    await using pool = await openWorkerPool({ workers: 1, name: "outside", kind: "thread" });
+    for (const each of [3, 4]) expect((await collect(pool.map(item, [each]))).map((report) => [report.item, report.jobId])).toEqual([[each, "local"]]);
   });
 
   test.each([-1, 1.5, NaN])("%d is no number of workers", async (workers) => {

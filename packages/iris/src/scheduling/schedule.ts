@@ -52,16 +52,33 @@ const dimensions = ["cpu", "memoryBytes", "gpu"] as const;
  */
 export function schedule(machines: readonly Machine[], waiting: readonly WaitingTask[]): Placement[] {
   const free = machines.map((machine) => machine.free);
+  // Most tasks of a long queue ask for the same as one before them: what was found for that one holds, since room only shrinks.
+  const shortages = new Map<string, Shortage | undefined>();
+  const refused = new Set<string>();
+  const reasons = new Map<string, string>();
   return waiting.map(({ key, resources, heldByAncestors }): Placement => {
-    const shortage = shortageOf(machines, resources, heldByAncestors);
+    const asked = shapeOf(resources);
+    const kind = `${asked} ${shapeOf(heldByAncestors)}`;
+    if (!shortages.has(kind)) shortages.set(kind, shortageOf(machines, resources, heldByAncestors));
+    const shortage = shortages.get(kind);
     if (shortage !== undefined) return { key, kind: "impossible", shortage };
-    const place = free.findIndex((room) => fits(resources, room));
+    const place = refused.has(asked) ? -1 : free.findIndex((room) => fits(resources, room));
     const machine = machines[place];
     const room = free[place];
-    if (machine === undefined || room === undefined) return { key, kind: "wait", reason: waitingReason(machines, free, resources) };
+    if (machine === undefined || room === undefined) {
+      refused.add(asked);
+      const reason = reasons.get(asked) ?? waitingReason(machines, free, resources);
+      reasons.set(asked, reason);
+      return { key, kind: "wait", reason };
+    }
     free[place] = subtract(room, resources);
+    reasons.clear();
     return { key, kind: "start", machine: machine.name };
   });
+}
+
+function shapeOf({ cpu, memoryBytes, gpu }: Resources): string {
+  return `${String(cpu)},${String(memoryBytes)},${String(gpu)}`;
 }
 
 /**
