@@ -6,27 +6,29 @@ import type { ParquetScalar, ParquetSchema, ParquetType } from "./types.js";
 type Physical = Pick<WrittenElement, "type" | "type_length" | "converted_type" | "logical_type">;
 type Annotation = NonNullable<WrittenElement["logical_type"]>;
 
-const integer = (bitWidth: number, isSigned: boolean): Annotation => ({ type: "INTEGER", bitWidth, isSigned });
 const time = (unit: "MILLIS" | "MICROS" | "NANOS"): Annotation => ({ type: "TIME", isAdjustedToUTC: true, unit });
 const timestamp = (unit: "MILLIS" | "MICROS" | "NANOS"): Annotation => ({ type: "TIMESTAMP", isAdjustedToUTC: true, unit });
 
-/** How each simple type is stored (Apache Parquet format, LogicalTypes.md). */
+/**
+ * How each simple type is stored (Apache Parquet format, LogicalTypes.md). Integers have their old annotation only: the
+ * library writes the width in the new one with the wrong Thrift type, and strict readers refuse the file.
+ */
 const physical: Readonly<Record<ParquetScalar, Physical>> = {
   boolean: { type: "BOOLEAN" },
-  int8: { type: "INT32", converted_type: "INT_8", logical_type: integer(8, true) },
-  int16: { type: "INT32", converted_type: "INT_16", logical_type: integer(16, true) },
+  int8: { type: "INT32", converted_type: "INT_8" },
+  int16: { type: "INT32", converted_type: "INT_16" },
   int32: { type: "INT32" },
   int64: { type: "INT64" },
-  uint8: { type: "INT32", converted_type: "UINT_8", logical_type: integer(8, false) },
-  uint16: { type: "INT32", converted_type: "UINT_16", logical_type: integer(16, false) },
-  uint32: { type: "INT32", converted_type: "UINT_32", logical_type: integer(32, false) },
-  uint64: { type: "INT64", converted_type: "UINT_64", logical_type: integer(64, false) },
+  uint8: { type: "INT32", converted_type: "UINT_8" },
+  uint16: { type: "INT32", converted_type: "UINT_16" },
+  uint32: { type: "INT32", converted_type: "UINT_32" },
+  uint64: { type: "INT64", converted_type: "UINT_64" },
   float16: { type: "FIXED_LEN_BYTE_ARRAY", type_length: 2, logical_type: { type: "FLOAT16" } },
   float32: { type: "FLOAT" },
   float64: { type: "DOUBLE" },
   string: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
   enum: { type: "BYTE_ARRAY", converted_type: "ENUM", logical_type: { type: "ENUM" } },
-  // Without the old annotation, for which the library would encode the text as JSON once more.
+  // Its old annotation comes last, see completeSchema.
   json: { type: "BYTE_ARRAY", logical_type: { type: "JSON" } },
   bytes: { type: "BYTE_ARRAY" },
   uuid: { type: "FIXED_LEN_BYTE_ARRAY", type_length: 16, logical_type: { type: "UUID" } },
@@ -49,6 +51,14 @@ export function schemaElements(schema: ParquetSchema): WrittenElement[] {
   const columns = Object.keys(schema);
   if (columns.length === 0) throw badSchema("schema", "it names no column");
   return [{ name: "schema", num_children: columns.length }, ...Object.entries(schema).flatMap(([name, type]) => elementsOf(name, type, name))];
+}
+
+/**
+ * Adds the annotations that must not be there while values are encoded: for JSON's old one the library would encode the
+ * text as JSON once more, and without it some readers see bytes.
+ */
+export function completeSchema(elements: readonly WrittenElement[]): void {
+  for (const element of elements) if (element.logical_type?.type === "JSON") element.converted_type = "JSON";
 }
 
 function elementsOf(name: string, type: ParquetType, at: string, repetition: FieldRepetitionType = "REQUIRED"): WrittenElement[] {

@@ -120,17 +120,9 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
     const { source, stored, columns, rowStart, rowEnd, index, group } = read;
     if (rowEnd === rowStart) return [];
     try {
-      return await parquetReadObjects({
-        file: asyncBuffer(source),
-        metadata: stored,
-        columns,
-        rowStart,
-        rowEnd,
-        compressors: decompressors,
-        utf8: false,
-        geoparquet: false,
-        parsers: storedParsers,
-      });
+      return await reading(source, (file) =>
+        parquetReadObjects({ file, metadata: stored, columns, rowStart, rowEnd, compressors: decompressors, utf8: false, geoparquet: false, parsers: storedParsers }),
+      );
     } catch (cause) {
       throw badGroup(source.path, index, group, cause);
     }
@@ -152,9 +144,11 @@ async function openParquet(path: string, storage: Storage = currentStorage()): P
   if (bytes < 12) throw badParquet(path, 0, `it has ${String(bytes)} bytes, fewer than the smallest Parquet file`);
   let metadata: FileMetaData;
   try {
-    metadata = await parquetMetadataAsync(asyncBuffer(source), { initialFetchSize: footerBytes, geoparquet: false });
+    metadata = await reading(source, (file) => parquetMetadataAsync(file, { initialFetchSize: footerBytes, geoparquet: false }));
   } catch (cause) {
     if (isMarinError(cause)) throw cause;
+    const mark = Buffer.from(await source.read(bytes - 4, bytes)).toString("latin1");
+    if (mark === "PARE") throw encrypted(path);
     throw badParquet(path, bytes - 8, `its end is not a table of contents (${messageOf(cause)}): it was cut short, or is no Parquet file`, cause);
   }
   checkRanges(path, bytes, metadata);
@@ -167,10 +161,8 @@ function checkRanges(path: string, bytes: number, metadata: FileMetaData): void 
   let rows = 0n;
   for (const [index, group] of metadata.row_groups.entries()) {
     rows += group.num_rows;
-    for (const { meta_data: column, encrypted_column_metadata: encrypted } of group.columns) {
-      if (column === undefined || encrypted !== undefined) {
-        throw new MarinError("ZEPHYR_PARQUET_UNSUPPORTED", `${path} is encrypted, and encrypted Parquet files are not read.`, { data: { path } });
-      }
+    for (const { meta_data: column, encrypted_column_metadata: encryptedColumn } of group.columns) {
+      if (column === undefined || encryptedColumn !== undefined) throw encrypted(path);
       const start = Number(column.dictionary_page_offset ?? column.data_page_offset);
       const end = start + Number(column.total_compressed_size);
       if (start < 4 || end > limit) {
@@ -183,18 +175,33 @@ function checkRanges(path: string, bytes: number, metadata: FileMetaData): void 
   }
 }
 
-function asyncBuffer(source: ByteSource): AsyncBuffer {
-  return {
-    byteLength: source.bytes,
-    slice: async (start, end = source.bytes) => {
-      const bytes = await source.read(start, end);
-      if (bytes.length !== end - start) {
-        throw badParquet(source.path, start + bytes.length, `it ends here, and ${String(end - start)} bytes were to be read from byte ${String(start)}`);
-      }
-      const { buffer, byteOffset, byteLength } = bytes;
-      return byteOffset === 0 && byteLength === buffer.byteLength ? (buffer as ArrayBuffer) : (buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
-    },
-  };
+/**
+ * Runs the Parquet library on a file. It leaves promises of bytes unwatched when it fails for another reason meanwhile, and
+ * an unwatched failure would end the process: so a failing read ends the whole work, and its own promise never settles.
+ */
+async function reading<T>(source: ByteSource, work: (file: AsyncBuffer) => Promise<T>): Promise<T> {
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = reject;
+  });
+  const slice = (start: number, end = source.bytes): Promise<ArrayBuffer> =>
+    new Promise((resolve) => {
+      exactly(source, start, end).then(resolve, fail);
+    });
+  return Promise.race([failed, work({ byteLength: source.bytes, slice })]);
+}
+
+async function exactly(source: ByteSource, start: number, end: number): Promise<ArrayBuffer> {
+  const bytes = await source.read(start, end);
+  if (bytes.length !== end - start) {
+    throw badParquet(source.path, start + bytes.length, `it ends here, and ${String(end - start)} bytes were to be read from byte ${String(start)}`);
+  }
+  const { buffer, byteOffset, byteLength } = bytes;
+  return byteOffset === 0 && byteLength === buffer.byteLength ? (buffer as ArrayBuffer) : (buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+}
+
+function encrypted(path: string): MarinError {
+  return new MarinError("ZEPHYR_PARQUET_UNSUPPORTED", `${path} is encrypted, and encrypted Parquet files are not read.`, { data: { path } });
 }
 
 function badGroup(path: string, index: number, group: RowGroup, cause: unknown): unknown {

@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter as PageWriter } from "hyparquet-writer";
 import type { DatasetSource } from "../dataset.js";
 import { codecNames, compressors } from "../parquet/codecs.js";
 import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
-import { schemaElements } from "../parquet/schema.js";
+import { completeSchema, schemaElements } from "../parquet/schema.js";
 import type { ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { WholeFile } from "./whole-file.js";
 
@@ -112,6 +112,7 @@ export class ParquetWriter implements AsyncDisposable {
   async close(): Promise<ParquetSummary> {
     if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     await this.#endRowGroup();
+    completeSchema(this.#pages.schema);
     void this.#pages.finish();
     await this.#flush();
     return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#file.close() };
