@@ -164,9 +164,6 @@ class IncomingCall {
   async #pump(method: ServerStreamMethod, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<void> {
     const iterator: AsyncIterator<unknown, unknown> | Iterator<unknown, unknown> = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     const { signal } = this.#controller;
-    const aborted = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
     let finished = false;
     try {
       while (!signal.aborted) {
@@ -174,7 +171,7 @@ class IncomingCall {
           await new Promise<void>((resolve) => (this.#wake = resolve));
           continue;
         }
-        const next = await Promise.race([iterator.next(), aborted]);
+        const next = await this.#nextOf(iterator);
         if (next === undefined || signal.aborted) return;
         if (next.done === true) {
           finished = true;
@@ -190,6 +187,16 @@ class IncomingCall {
       // Not waited for: a generator answers only once its pending step has ended.
       if (!finished) void Promise.resolve(iterator.return?.()).catch(() => undefined);
     }
+  }
+
+  /** The next item; undefined when the call is aborted before there is one. Not a race against one lasting promise, which would keep something of every item. */
+  #nextOf(iterator: AsyncIterator<unknown, unknown> | Iterator<unknown, unknown>): Promise<IteratorResult<unknown, unknown> | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#wake = () => {
+        if (this.#controller.signal.aborted) resolve(undefined);
+      };
+      Promise.resolve(iterator.next()).then(resolve, reject);
+    });
   }
 
   #reply(frame: Frame): void {

@@ -146,3 +146,34 @@ test("an error of the source comes after the results before it, unchanged", asyn
 test.each([0, -1, 1.5, NaN])("a concurrency of %d is refused", async (concurrency) => {
   expect((await collect(mapPool([1], concurrency, (item) => item))).error).toMatchObject({ code: "FRAY_BAD_CONCURRENCY" });
 });
+
+test("unordered: the same results as they are ready, never more in work than allowed; a failure comes at once", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(4), { maxLength: 20 }), fc.integer({ min: 1, max: 5 }), async (delays, concurrency) => {
+      let atWork = 0;
+      const { values, error } = await collect(
+        mapPool(
+          delays,
+          concurrency,
+          async (delay, { index }) => {
+            atWork += 1;
+            expect(atWork).toBeLessThanOrEqual(concurrency);
+            await turns(delay);
+            atWork -= 1;
+            return index;
+          },
+          { ordered: false },
+        ),
+      );
+      expect(error).toBeUndefined();
+      expect([...values].sort((a, b) => a - b)).toEqual(delays.map((_, index) => index));
+    }),
+  );
+  const boom = new Error("boom");
+  const failing = mapPool([0, 1, 2], 3, async (item, { signal }) => {
+    if (item === 2) throw boom;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    return item;
+  }, { ordered: false });
+  expect(await collect(failing)).toEqual({ values: [], error: boom });
+});

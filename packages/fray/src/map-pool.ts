@@ -54,16 +54,24 @@ export async function* mapPool<T, U>(
   let stopped = false;
   let sourceFailure: { readonly error: unknown } | undefined;
   let pulling: Promise<void> | undefined;
+  /** One waiter for whatever happens next: racing the tasks' promises would add to those that stay pending with each result. */
+  let wake: () => void = () => undefined;
+  const onAbort = (): void => wake();
+  outer?.addEventListener("abort", onAbort, { once: true });
 
   const start = (item: T): Running<U> => {
     const index = nextIndex++;
     const run = async (): Promise<U> => work(item, { index, signal });
     const running: Running<U> = {
       finished: run().then(
-        (value) => void (running.outcome = { value }),
+        (value) => {
+          running.outcome = { value };
+          wake();
+        },
         (error: unknown) => {
           running.outcome = { error };
           stopped = true;
+          wake();
         },
       ),
     };
@@ -79,41 +87,37 @@ export async function* mapPool<T, U>(
         if (result.done === true) sourceEnded = true;
         else if (!stopped) window.push(start(result.value));
         pull();
+        wake();
       },
       (error: unknown) => {
         pulling = undefined;
         sourceEnded = true;
         sourceFailure = { error };
+        wake();
       },
     );
   };
 
-  const aborted = outer === undefined ? undefined : whenAborted(outer);
-  const waitFor = (event: Promise<void>): Promise<void> => (aborted === undefined ? event : Promise.race([event, aborted.promise]));
   try {
     for (;;) {
+      outer?.throwIfAborted();
       pull();
       const place = ordered ? 0 : Math.max(0, window.findIndex(({ outcome }) => outcome !== undefined));
       const head = window[place];
-      if (head === undefined) {
-        if (pulling === undefined) break;
-        await waitFor(pulling);
-        continue;
-      }
-      if (head.outcome === undefined) {
-        await waitFor(ordered ? head.finished : Promise.race([...window.map(({ finished }) => finished), ...(pulling === undefined ? [] : [pulling])]));
+      if (head?.outcome === undefined) {
+        if (head === undefined && pulling === undefined) break;
+        await new Promise<void>((resolve) => (wake = resolve));
         continue;
       }
       if ("error" in head.outcome) throw head.outcome.error;
       window.splice(place, 1);
       pull();
       yield head.outcome.value;
-      outer?.throwIfAborted();
     }
     if (sourceFailure !== undefined) throw sourceFailure.error;
   } finally {
     stopped = true;
-    aborted?.dispose();
+    outer?.removeEventListener("abort", onAbort);
     controller.abort(new MarinError("FRAY_CANCELLED", "The result is no longer wanted: the iteration has ended."));
     await Promise.all(window.map(({ finished }) => finished));
     await close(source, sourceEnded, pulling !== undefined);
@@ -125,17 +129,4 @@ async function close(source: Iterator<unknown> | AsyncIterator<unknown>, ended: 
   if (ended) return;
   const closing = (async () => source.return?.())().catch(() => undefined);
   if (!busy) await closing;
-}
-
-function whenAborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly dispose: () => void } {
-  let onAbort: () => void = () => undefined;
-  const promise = new Promise<never>((_resolve, reject) => {
-    onAbort = (): void => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as throwIfAborted does: the reason is whatever the caller gave
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  promise.catch(() => undefined);
-  return { promise, dispose: () => signal.removeEventListener("abort", onAbort) };
 }

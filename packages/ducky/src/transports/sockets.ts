@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
@@ -35,14 +35,14 @@ export interface SocketServerOptions {
 }
 
 /**
- * Listens for WebSockets. Loaded when first used, so that programs without one do not pay for the library.
+ * Listens for WebSockets. What that takes is loaded here, so that worker processes, which have no use for it, start without.
  *
  * @throws MarinError DUCKY_TOKEN_REQUIRED, DUCKY_LISTEN_FAILED
  */
 export async function serveSockets(options: SocketServerOptions): Promise<SocketServer> {
   const { host, port, token, maxPayload, keepAliveMs, refuse, onSocket } = options;
   requireToken(host, token);
-  const { WebSocketServer } = await import("ws");
+  const [{ createServer }, { WebSocketServer }] = await Promise.all([import("node:http"), import("ws")]);
   const sockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
   const server = createServer((_request, response) => {
     response.writeHead(426, { "content-type": "text/plain" }).end("This address takes WebSocket connections only.\n");

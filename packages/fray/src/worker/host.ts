@@ -2,7 +2,7 @@ import { Connection, errorToWire, isMarinError, MarinError } from "@marin/ducky"
 import { companionsOf } from "../companions.js";
 import { describeEntry, type Entry } from "../entry.js";
 import { fromPayload, toPayload } from "./payload.js";
-import { maxWorkerMessageBytes, workerService } from "./protocol.js";
+import { workerConnectionLimits, workerService } from "./protocol.js";
 import { startWorker, type Started, type StartOptions, type WorkerExit } from "./start.js";
 
 /** How long functions that were told to end may take, where nobody says otherwise. */
@@ -10,6 +10,9 @@ export const stopGraceMs = 4_000;
 
 /** Time between asking a worker to end and ending it. */
 const terminateGraceMs = 1_000;
+
+/** How long a worker may take to end itself once its connection is gone: longer than it lets its functions. */
+const disconnectedGraceMs = 3_000;
 
 /** The parent's side of a worker, for this package's own use. */
 export class WorkerHost {
@@ -26,7 +29,7 @@ export class WorkerHost {
     this.#name = options.name;
     const companions = companionsOf(options);
     this.#started = startWorker({ ...options, env: Object.assign({}, ...companions.map(({ env }) => env), options.env) as Record<string, string> });
-    this.connection = new Connection(this.#started.transport, { peer: `worker "${options.name}"`, maxMessageBytes: maxWorkerMessageBytes });
+    this.connection = new Connection(this.#started.transport, { peer: `worker "${options.name}"`, ...workerConnectionLimits });
     this.#exited = this.#started.exited.then((exit) => {
       this.#exit = exit;
       this.connection.close();
@@ -109,7 +112,7 @@ export class WorkerHost {
   /** A worker without its connection is of no use: it ends itself, or is ended when it is too busy to notice. */
   #endWithout(): void {
     if (this.#exit !== undefined || this.#stopping !== undefined) return;
-    const timer = setTimeout(() => this.#started.kill(), terminateGraceMs);
+    const timer = setTimeout(() => this.#started.kill(), disconnectedGraceMs);
     void this.#exited.then(() => {
       clearTimeout(timer);
     });

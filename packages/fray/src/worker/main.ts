@@ -1,11 +1,11 @@
 /** Where a worker begins, process or thread. Imports little: each module counts towards the start of every worker. */
 import { isMainThread, workerData, type MessagePort } from "node:worker_threads";
 import { Connection, portTransport, processTransport } from "@marin/ducky";
-import { maxWorkerMessageBytes } from "./protocol.js";
+import { workerConnectionLimits } from "./protocol.js";
 import { serveWorker } from "./serve.js";
 import { watchParent } from "./watchdog.js";
 
-const options = { peer: "the parent", maxMessageBytes: maxWorkerMessageBytes };
+const options = { peer: "the parent", ...workerConnectionLimits };
 const exit = (code: number): void => process.exit(code);
 if (isMainThread) {
   const [, parentPid, group] = process.argv.slice(2);

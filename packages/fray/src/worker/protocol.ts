@@ -34,5 +34,5 @@ export const workerService = defineService("fray.worker", {
   stop: unary({ input: nothing, output: nothing }),
 });
 
-/** Largest frame between a worker and its parent. */
-export const maxWorkerMessageBytes = 2 ** 29;
+/** Limits of the connection between a worker and its parent, at both ends: half a GiB a message; a quarter that waits for an end that does not read. */
+export const workerConnectionLimits = { maxMessageBytes: 2 ** 29, maxBacklogBytes: 2 ** 28 } as const;
