@@ -22,7 +22,7 @@ export async function writeCorpus(folder: string, count: number): Promise<void> 
 /** Options of a run that takes seconds. */
 export const tiny: readonly string[] = [
   "documents.source=./texts",
-  "documents.validationFraction=0.2",
+  "dedup.validationFraction=0.2",
   "tokenizer.vocabSize=300",
   "model.layers=1",
   "model.hiddenSize=16",

@@ -1,5 +1,5 @@
 /** The smallest experiment of one's own: a library step, a step defined here, and an option. */
-import { defineExperiment, defineStep, documentsOptions, documentsPath, documentsStep, readDocuments, type DocumentsResult, type StepContext } from "@marin/marin";
+import { defineExperiment, defineStep, documentsOptions, documentsStep, readDocuments, type DocumentsResult, type StepContext } from "@marin/marin";
 import { z } from "zod";
 
 const countOptions = z.strictObject({
@@ -12,9 +12,9 @@ const countStep = defineStep({
   async run({ config, inputs, signal, progress }: StepContext<z.output<typeof countOptions>, { documents: DocumentsResult }>) {
     const counts = new Map<string, number>();
     let done = 0;
-    for await (const { text } of readDocuments(documentsPath(inputs.documents, "train"), signal)) {
+    for await (const { text } of readDocuments(inputs.documents.directory, signal)) {
       for (const [word] of text.toLowerCase().matchAll(/\p{L}+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
-      progress({ done: ++done, total: inputs.documents.result.train.documents, unit: "documents" });
+      progress({ done: ++done, total: inputs.documents.result.documents, unit: "documents" });
     }
     return { top: [...counts].sort(([, a], [, b]) => b - a).slice(0, config.top) };
   },

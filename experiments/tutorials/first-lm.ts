@@ -1,5 +1,5 @@
 /**
- * Trains a small GPT on English prose, from raw text to a sample, in a few minutes on two cores:
+ * Trains a small GPT on English prose, from messy documents to a report, in a few minutes on two cores:
  *
  *     pnpm experiment first-lm
  *     pnpm experiment first-lm --help
@@ -8,11 +8,14 @@
  */
 import {
   baselinesStep,
+  dedupOptions,
+  dedupStep,
   defineExperiment,
   documentsOptions,
   documentsStep,
   evaluateStep,
   modelOptions,
+  reportStep,
   sampleOptions,
   sampleStep,
   tokenizerOptions,
@@ -26,10 +29,11 @@ import { z } from "zod";
 
 export const firstLm = defineExperiment({
   name: "first-lm",
-  summary: "Trains a GPT of 4 M parameters on English prose, measures it beside n-gram models, and lets it write.",
+  summary: "Trains a GPT of 4 M parameters on English prose without duplicates, measures it beside n-gram models, lets it write, and reports.",
 
   options: z.strictObject({
     documents: documentsOptions,
+    dedup: dedupOptions,
     tokenizer: tokenizerOptions,
     model: modelOptions,
     train: withPresets(
@@ -45,13 +49,16 @@ export const firstLm = defineExperiment({
 
   steps(options) {
     const { engine, threads } = options.train;
-    const documents = documentsStep({}, { ...options.documents, resolveFrom: import.meta.url });
-    const tokenizer = tokenizerStep({ documents }, options.tokenizer);
-    const tokens = tokensStep({ documents, tokenizer }, {});
-    const model = trainStep({ tokens }, { ...options.train, model: options.model });
-    const baselines = baselinesStep({ documents, tokens }, {});
-    const evaluate = evaluateStep({ model, tokens, baselines }, { engine, threads });
-    const sample = sampleStep({ model, tokenizer }, { ...options.sample, engine, threads });
-    return { documents, tokenizer, tokens, train: model, baselines, evaluate, sample };
+    const { workers } = options.dedup;
+    const documents = documentsStep({}, { ...options.documents, resolveFrom: import.meta.url, builtinFolder: "./corpus" });
+    const dedup = dedupStep({ documents }, options.dedup);
+    const tokenizer = tokenizerStep({ dedup }, options.tokenizer);
+    const tokens = tokensStep({ dedup, tokenizer }, { workers });
+    const train = trainStep({ tokens }, { ...options.train, model: options.model });
+    const baselines = baselinesStep({ dedup, tokens }, {});
+    const evaluate = evaluateStep({ model: train, tokens, baselines }, { engine, threads });
+    const sample = sampleStep({ model: train, tokenizer }, { ...options.sample, engine, threads });
+    const report = reportStep({ documents, dedup, tokenizer, tokens, train, baselines, evaluate, sample }, { title: "first-lm", examples: 5 });
+    return { documents, dedup, tokenizer, tokens, train, baselines, evaluate, sample, report };
   },
 });

@@ -1,20 +1,18 @@
 export { evaluateBaselines, type Baseline, type BaselineOptions } from "./evaluation/baselines.js";
 export { KneserNeyModel } from "./evaluation/kneser-ney.js";
 export { TokenUnigram } from "./evaluation/token-unigram.js";
-export {
-  builtinSource,
-  collectDocuments,
-  type CollectedDocuments,
-  type CollectOptions,
-  type CollectSummary,
-  type GroupCounts,
-} from "./processing/collect-documents.js";
+export { collectDocuments, type CollectedDocuments, type CollectOptions } from "./processing/collect-documents.js";
+export type { CollectedSource } from "./processing/collect-shard.js";
+export { builtinSource, type TextSource } from "./processing/corpus/list-source.js";
+export { dedupDocuments, type DedupedDocuments, type DedupOptions } from "./processing/dedup-documents.js";
+export type { DocumentCounts } from "./processing/dedup-shard.js";
 export type { Document } from "./processing/corpus/document.js";
 export { readDocuments } from "./processing/documents-file.js";
 export type { ProcessingOptions, ProcessingProgress } from "./processing/progress.js";
 export { sourceFingerprint } from "./processing/source-fingerprint.js";
-export { splitDocuments, splitOf, type Split, type SplitOptions, type SplitPart, type SplitRule } from "./processing/split-documents.js";
-export { tokenizeDocuments, type TokenizedDocuments, type TokenizeOptions } from "./processing/tokenize-documents.js";
+export { splitOf, type Split, type SplitRule } from "./processing/split-rule.js";
+export { tokenizeDocuments, type TokenizeOptions } from "./processing/tokenize-documents.js";
+export type { TokenizedDocuments } from "./processing/tokenize-shard.js";
 export { loadTokenizer, type Tokenizer } from "./processing/tokenizer/tokenizer.js";
 export { trainTokenizer, type TrainedTokenizer, type TrainTokenizerOptions } from "./processing/tokenizer/train-tokenizer.js";
 export type {
@@ -51,13 +49,14 @@ export {
   type StepResources,
 } from "./step.js";
 export type { ComputeConfig } from "./steps/compute.js";
-export { documentsOptions, documentsPath, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
+export { dedupOptions, dedupStep, documentsPath, type DedupResult } from "./steps/dedup.js";
+export { documentsOptions, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
 export { baselinesStep, evaluateStep, type BaselinesResult, type EvaluateResult } from "./steps/evaluate.js";
 export type { Counts, ReportInputs, SourceCounts, TokenCounts } from "./report/inputs.js";
 export { reportOptions, reportStep, type ReportResult } from "./steps/report.js";
 export { sampleOptions, sampleStep, type SampleConfig, type SampleResult } from "./steps/sample.js";
 export { tokenizerOptions, tokenizerPath, tokenizerStep, type TokenizerResult } from "./steps/tokenizer.js";
-export { tokensPath, tokensStep, type TokensResult } from "./steps/tokens.js";
+export { tokensPath, tokensStep, type TokensConfig, type TokensResult } from "./steps/tokens.js";
 export type { TrainedExperiment } from "./steps/train-experiment.js";
 export { InferenceController, type InferenceEndpoint, type InferenceOptions, type InferenceSettings } from "./inference/iris.js";
 export { locateModel, type LocatedModel, type Place } from "./inference/locate-model.js";

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { documentId } from "../processing/corpus/document.js";
+import { writeDocuments } from "../../test/write-documents.js";
 import { tokenizeDocuments } from "../processing/tokenize-documents.js";
 import { trainTokenizer } from "../processing/tokenizer/train-tokenizer.js";
 import { evaluateBaselines } from "./baselines.js";
@@ -10,15 +10,10 @@ import { evaluateBaselines } from "./baselines.js";
 test("all baselines score the same bytes and ends; a longer history helps on regular text", async () => {
   const root = await mkdtemp(join(tmpdir(), "marin-baselines-"));
   try {
-    const put = async (name: string, texts: readonly string[]): Promise<string> => {
-      const path = join(root, name);
-      await writeFile(path, texts.map((text) => JSON.stringify({ id: documentId(text), text, source: "s" })).join("\n"));
-      return path;
-    };
     const verse = (i: number): string => `${String(i)} green bottles hanging on the wall, and if one green bottle should fall, there'll be ${String(i - 1)} ✓`;
-    const train = await put("train.jsonl", Array.from({ length: 90 }, (_, i) => verse(i + 10)));
+    const train = await writeDocuments(join(root, "train-documents"), Array.from({ length: 90 }, (_, i) => verse(i + 10)));
     const held = [verse(104), verse(105)];
-    const validation = await put("validation.jsonl", held);
+    const validation = await writeDocuments(join(root, "validation-documents"), held);
     const { path: tokenizerPath } = await trainTokenizer({ documents: train, vocabSize: 290, outputDir: root });
     const trainTokens = join(root, "train");
     const validationTokens = join(root, "validation");

@@ -7,9 +7,9 @@ import { TokenUnigram } from "./token-unigram.js";
 
 /** Options of {@link evaluateBaselines}. */
 export interface BaselineOptions extends ProcessingOptions {
-  /** JSON Lines file of the training documents; all of them are counted. */
+  /** Folder of the training documents; all of them are counted. */
   readonly train: string;
-  /** JSON Lines file of the validation documents. */
+  /** Folder of the validation documents. */
   readonly validation: string;
   /** Folder of the training documents' token store. */
   readonly trainTokens: string;
@@ -63,8 +63,8 @@ async function unigramBaseline({ trainTokens, validationTokens }: BaselineOption
   return { name: "token unigram", bits, bytes: validation.byteCount, bitsPerByte: bits / validation.byteCount };
 }
 
-async function* documentBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  for await (const { text } of readDocuments(path, signal)) {
+async function* documentBytes(folder: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  for await (const { text } of readDocuments(folder, signal)) {
     // Scoring a document is all computing: without a turn of the event loop no signal would be heard.
     await setImmediate();
     signal?.throwIfAborted();

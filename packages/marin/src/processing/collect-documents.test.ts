@@ -1,8 +1,11 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { writeParquet } from "@marin/zephyr";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { builtinSource, collectDocuments, type CollectedDocuments } from "./collect-documents.js";
+import { collectDocuments, type CollectedDocuments } from "./collect-documents.js";
+import { builtinSource } from "./corpus/list-source.js";
 import { type Document, documentId } from "./corpus/document.js";
 import { readDocuments } from "./documents-file.js";
 import { sourceFingerprint } from "./source-fingerprint.js";
@@ -28,55 +31,97 @@ function collect(options: Partial<Parameters<typeof collectDocuments>[0]> = {}):
   return collectDocuments({ source, resolveFrom: join(root, "index.js"), outputDir: join(root, "out"), minDocumentBytes: 4, ...options });
 }
 
-async function documentsOf(path: string): Promise<Document[]> {
+async function documentsOf(folder = join(root, "out")): Promise<Document[]> {
   const documents: Document[] = [];
-  for await (const document of readDocuments(path)) documents.push(document);
+  for await (const document of readDocuments(folder)) documents.push(document);
   return documents;
 }
 
-test("documents carry content ids and sources; duplicates, short texts and other files are counted", async () => {
+test("documents carry content ids and sources, in the order of both; equal texts stay, short ones and other files are counted", async () => {
   await put({ "a.txt": "The same text.\r\n", "b.md": "\uFEFFThe same text.", "c.txt": "ab", "d.txt": "Another text.", "e.pdf": "?" });
-  const result = await collect();
-  expect(result).toMatchObject({
-    documents: 2,
-    bytes: 27,
-    groups: { folder: { texts: 4, documents: 2, bytes: 27 } },
-    removed: { duplicates: 1, tooShort: 1, ignoredFiles: 1 },
+  expect(await collect()).toEqual({
+    documents: 3,
+    bytes: 41,
+    shards: 1,
+    sources: { folder: { files: 4, read: 4, documents: 3, bytes: 41, tooShort: 1, tooShortBytes: 2 } },
+    ignoredFiles: 1,
   });
-  expect(await documentsOf(result.path)).toEqual([
+  const expected = [
     { id: documentId("The same text."), text: "The same text.", source: "a.txt" },
+    { id: documentId("The same text."), text: "The same text.", source: "b.md" },
     { id: documentId("Another text."), text: "Another text.", source: "d.txt" },
-  ]);
-  const { path, ...summary } = result;
-  expect(JSON.parse(await readFile(join(dirname(path), "summary.json"), "utf8"))).toEqual(summary);
+  ];
+  expect(await documentsOf()).toEqual(expected.sort((a, b) => (a.id + a.source < b.id + b.source ? -1 : 1)));
+  expect(await readdir(join(root, "out"))).toEqual(["part-00000-of-00001.parquet"]);
 });
 
 test("a long text becomes numbered documents without losing a word", async () => {
   const words = Array.from({ length: 60 }, (_, i) => `word${String(i)}`);
   await put({ "long.txt": words.join(" ") });
-  const documents = await documentsOf((await collect({ maxDocumentBytes: 100 })).path);
+  await collect({ maxDocumentBytes: 100 });
+  const number = ({ source }: Document): number => Number(source.split("#")[1]);
+  const documents = (await documentsOf()).sort((a, b) => number(a) - number(b));
   expect(documents.map((document) => document.source)).toEqual(documents.map((_, i) => `long.txt#${String(i + 1)}`));
   expect(documents.map((document) => document.text).join(" ").split(" ")).toEqual(words);
 });
 
-test("collecting again gives the same bytes", async () => {
-  await put({ "b/x.txt": "One text.", "a.txt": "Other text.", "b.txt": "Third text." });
-  const first = await readFile((await collect()).path);
-  const second = await readFile((await collect({ outputDir: join(root, "again") })).path);
-  expect(second.equals(first)).toBe(true);
+test("all formats in one folder", async () => {
+  await put({ "a.txt": "Text of a plain file.", "b.jsonl": '{"text":"Text of a row."}\n{"text":"Text of another row."}\n' });
+  await writeFile(join(source, "c.jsonl.gz"), gzipSync('{"text":"Text of a packed row."}\n'));
+  await writeParquet(join(source, "d.parquet"), [{ text: "Text of a table." }], { schema: { text: "string" } });
+  await collect();
+  expect((await documentsOf()).map(({ source: from, text }) => `${from} ${text}`).sort()).toEqual([
+    "a.txt Text of a plain file.",
+    "b.jsonl:1 Text of a row.",
+    "b.jsonl:2 Text of another row.",
+    "c.jsonl.gz:1 Text of a packed row.",
+    "d.parquet:1 Text of a table.",
+  ]);
+});
+
+/** Nine megabytes in all formats: two shards, and enough that workers are started. */
+async function putMuch(): Promise<void> {
+  const texts = Array.from({ length: 900 }, (_, i) => `Text ${String(i)}: ${Array.from({ length: 1600 }, (_, j) => `word${String((i * 7919 + j * j) % 5003)}`).join(" ")}`);
+  const rows = texts.map((text) => `${JSON.stringify({ text })}\n`);
+  await put({ "a.jsonl": rows.slice(0, 300).join(""), "b.txt": texts.slice(300, 500).join("\n\n"), "c.jsonl": rows.slice(450, 700).join("") });
+  await writeFile(join(source, "d.jsonl.gz"), gzipSync(rows.slice(700, 800).join("")));
+  await writeParquet(join(source, "e.parquet"), texts.slice(800).map((text) => ({ text })), { schema: { text: "string" } });
+}
+
+test("the bytes do not depend on the number of workers; every shard holds its range of ids", { timeout: 60_000 }, async () => {
+  await putMuch();
+  const results = [];
+  for (const workers of [1, 2]) results.push(await collect({ workers, outputDir: join(root, String(workers)) }));
+  expect(results[1]).toEqual(results[0]);
+  expect(results[0]?.shards).toBe(2);
+  const names = await readdir(join(root, "1"));
+  expect(names).toEqual(["part-00000-of-00002.parquet", "part-00001-of-00002.parquet"]);
+  for (const name of names) expect((await readFile(join(root, "2", name))).equals(await readFile(join(root, "1", name)))).toBe(true);
+  const ids = (await documentsOf(join(root, "1"))).map(({ id }) => id);
+  expect(ids).toEqual(ids.toSorted());
+  expect(ids).toHaveLength(results[0]?.documents ?? 0);
+  await rm(join(root, "1", names[0] ?? ""));
+  await expect(documentsOf(join(root, "1"))).rejects.toMatchObject({ code: "MARIN_SHARD_MISSING", data: { name: names[0] } });
+});
+
+test("what is wrong in a file read by a worker is told as by this process", { timeout: 60_000 }, async () => {
+  await putMuch();
+  await put({ "z.jsonl": '{"text":"fine, and long enough"}\n{"text":5}\n' });
+  await expect(collect({ workers: 2 })).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path: join(source, "z.jsonl"), line: 2 } });
+  expect(await readdir(join(root, "out"))).toEqual([]);
 });
 
 test("when nothing is left, the error says why, and no file appears", async () => {
   await put({ "a.txt": " \n " });
   await expect(collect()).rejects.toMatchObject({ code: "MARIN_NO_DOCUMENTS", data: { tooShort: 1 } });
-  await expect(readFile(join(root, "out", "documents.jsonl"))).rejects.toMatchObject({ code: "ENOENT" });
+  expect(await readdir(join(root, "out"))).toEqual([]);
 });
 
 test("an empty text is no document, however short documents may be", async () => {
   await put({ "a.txt": "", "b.txt": "\uFEFF\r\n", "c.txt": "c" });
   const result = await collect({ minDocumentBytes: 0 });
-  expect((await documentsOf(result.path)).map(({ text }) => text)).toEqual(["c"]);
-  expect(result.removed.tooShort).toBe(2);
+  expect((await documentsOf()).map(({ text }) => text)).toEqual(["c"]);
+  expect(result.sources["folder"]?.tooShort).toBe(2);
 });
 
 test("an aborted signal stops the work with its reason", async () => {
@@ -99,13 +144,15 @@ test("built-in texts are cleaned: tags, verse on one line, entities, page marks"
     },
     join(root, "node_modules"),
   );
-  const { path, groups } = await collect({ source: builtinSource });
-  expect((await documentsOf(path)).map((document) => [document.source, document.text])).toEqual([
-    ["state-of-the-union/1790_george_washington_n", 'Fellow-Citizens: "I embrace" the opportunity.'],
-    ["moby-dick/chapter_1", "CHAPTER 1.\n\nFarewell to you,\nLadies of Spain!"],
-    ["brown/ca01", "The jury said."],
+  await put({ "psalms.jsonl": '{"text":"Blessed is the man."}\n', "README.md": "About the texts." }, join(root, "corpus"));
+  const { sources } = await collect({ source: builtinSource, builtinFolder: "./corpus" });
+  expect((await documentsOf()).map((document) => `${document.source} ${document.text}`).sort()).toEqual([
+    "brown/ca01 The jury said.",
+    "moby-dick/chapter_1 CHAPTER 1.\n\nFarewell to you,\nLadies of Spain!",
+    "psalms/psalms.jsonl:1 Blessed is the man.",
+    'state-of-the-union/1790_george_washington_n Fellow-Citizens: "I embrace" the opportunity.',
   ]);
-  expect(Object.keys(groups)).toEqual(["state-of-the-union", "moby-dick", "brown"]);
+  expect(Object.keys(sources)).toEqual(["state-of-the-union", "moby-dick", "brown", "psalms"]);
 });
 
 test("a missing data package is named, with both ways out", async () => {
@@ -117,14 +164,14 @@ test("a missing data package is named, with both ways out", async () => {
 });
 
 test("the fingerprint of a folder follows names and contents of its text files", async () => {
-  const fingerprint = (): Promise<string> => sourceFingerprint(source, join(root, "index.js"));
-  await put({ "a.txt": "one", "b.txt": "two" });
+  const fingerprint = (): Promise<string> => sourceFingerprint({ source, resolveFrom: join(root, "index.js") });
+  await put({ "a.txt": "one", "b.jsonl": '{"text":"two"}' });
   const first = await fingerprint();
   await put({ "ignored.bin": "x" });
   expect(await fingerprint()).toBe(first);
   await put({ "a.txt": "One" });
   const changed = await fingerprint();
   expect(changed).not.toBe(first);
-  await put({ "a.txt": "two", "b.txt": "One" });
+  await put({ "b.jsonl": '{"text":"Two"}' });
   expect(await fingerprint()).not.toBe(changed);
 });

@@ -1,129 +1,109 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { MarinError, writeFileAtomic } from "@marin/rigging";
-import { writeJsonl } from "@marin/zephyr";
-import { type Document, documentId, normalizeText, type SourceText } from "./corpus/document.js";
-import { readBuiltinTexts } from "./corpus/builtin-sources.js";
-import { listTextFiles, readFolderTexts } from "./corpus/folder-source.js";
-import { splitText } from "./corpus/split-text.js";
+import { MarinError } from "@marin/rigging";
+import { collectFilesEntry, noCounts, sortShardEntry, type CollectTask, type CollectedSource } from "./collect-shard.js";
+import { listSource, type TextSource } from "./corpus/list-source.js";
+import { textFileEndings, type SourceFile } from "./corpus/source-file.js";
+import { inWorkers } from "./in-workers.js";
 import type { ProcessingOptions } from "./progress.js";
 
-/** The source that means the texts of the npm data packages. */
-export const builtinSource = "builtin";
-
 /** Options of {@link collectDocuments}. */
-export interface CollectOptions extends ProcessingOptions {
-  /** `"builtin"`, or a folder with .txt, .text and .md files. */
-  readonly source: string;
-  /** For the built-in texts: path or URL of a module whose package depends on the data packages (`import.meta.url` there). */
-  readonly resolveFrom: string | URL;
-  /** Folder in which `documents.jsonl` and `summary.json` are written; created where needed. */
+export interface CollectOptions extends ProcessingOptions, TextSource {
+  /** Folder in which the shards are written; created where needed. */
   readonly outputDir: string;
+  /** The field of JSON Lines and Parquet rows that holds the text. Default "text". */
+  readonly textField?: string | undefined;
   /** Most UTF-8 bytes of a document; longer texts are cut between paragraphs, lines, sentences or words. Default 16,384, from 64. */
   readonly maxDocumentBytes?: number | undefined;
   /** Documents with fewer UTF-8 bytes are left out and counted, and empty ones always. Default 64. */
   readonly minDocumentBytes?: number | undefined;
+  /** Worker processes; the documents do not depend on it. Default: one for each processor, at most 4. */
+  readonly workers?: number | undefined;
 }
 
-/** What was kept of one group of texts. */
-export interface GroupCounts {
-  /** Texts read: files, speeches, chapters. */
-  texts: number;
-  documents: number;
-  /** UTF-8 bytes of the documents' texts. */
-  bytes: number;
-}
-
-/** What {@link collectDocuments} found, kept and left out; also written as `summary.json`. */
-export interface CollectSummary {
-  readonly source: string;
-  /** Documents kept. */
+/** What {@link collectDocuments} found and kept. */
+export interface CollectedDocuments {
+  /** Documents kept, those included whose text another one has. */
   readonly documents: number;
   /** UTF-8 bytes of their texts. */
   readonly bytes: number;
+  /** Shards written. */
+  readonly shards: number;
   /** Counts by source: each built-in one, or `folder`. */
-  readonly groups: Readonly<Record<string, GroupCounts>>;
-  /** What was left out. */
-  readonly removed: {
-    /** Documents whose text had been seen before. */
-    readonly duplicates: number;
-    /** Documents below `minDocumentBytes`, empty ones included. */
-    readonly tooShort: number;
-    /** Files of the folder that are not named like text. */
-    readonly ignoredFiles: number;
-  };
+  readonly sources: Readonly<Record<string, Readonly<CollectedSource>>>;
+  /** Files of the folder that are not named like text. */
+  readonly ignoredFiles: number;
 }
 
-/** A finished collection. */
-export interface CollectedDocuments extends CollectSummary {
-  /** Path of the JSON Lines file of documents: `id`, `text`, `source`. */
-  readonly path: string;
-}
+/** Bytes of source files for a shard, and for a task of a worker. */
+const shardBytes = 8 << 20;
+const taskBytes = 2 << 20;
 
 /**
- * Gathers texts, normalises them, cuts long ones, removes exact duplicates, and writes `documents.jsonl`. Equal texts give
- * equal bytes; the order is that of the sources and their file names.
+ * Gathers texts, normalises them, cuts long ones, and writes them as shards `part-00000-of-0000N.parquet` of `id`, `text` and `source`, ascending by id, then
+ * by source. Equal texts give equal bytes, whatever the number of workers. Documents with equal texts all stay.
  *
- * @throws MarinError MARIN_NO_DOCUMENTS when nothing is left, and those of {@link readBuiltinTexts}, {@link listTextFiles} and
- * {@link readFolderTexts}
+ * @throws MarinError MARIN_NO_DOCUMENTS when nothing is left, MARIN_DOCUMENT_SIZE, and those of {@link listSource} and {@link readTexts}
  */
 export async function collectDocuments(options: CollectOptions): Promise<CollectedDocuments> {
-  const { source, outputDir, onProgress, signal } = options;
+  const { source, outputDir, textField = "text", workers, onProgress, signal } = options;
   const maxBytes = options.maxDocumentBytes ?? 16384;
   const minBytes = options.minDocumentBytes ?? 64;
   if (!Number.isInteger(maxBytes) || maxBytes < 64 || minBytes > maxBytes) {
     throw new MarinError("MARIN_DOCUMENT_SIZE", `maxDocumentBytes must be an integer of at least 64 and not below minDocumentBytes, found ${String(maxBytes)} and ${String(minBytes)}.`, { data: { maxBytes, minBytes } });
   }
-  const listing = source === builtinSource ? undefined : await listTextFiles(source);
-  const texts = listing === undefined ? readBuiltinTexts(options.resolveFrom) : readFolderTexts(listing);
-  const groups: Record<string, GroupCounts> = {};
-  const seen = new Set<string>();
-  let duplicates = 0;
-  let tooShort = 0;
+  signal?.throwIfAborted();
+  const listing = await listSource(options);
+  const bytes = listing.files.reduce((sum, file) => sum + file.bytes, 0);
+  const shards = Math.max(1, Math.ceil(bytes / shardBytes));
+  const scratch = join(outputDir, "scratch");
+  const tasks = tasksOf(listing.files).map((files, task): CollectTask => ({ files, scratch, task, shards, textField, maxBytes, minBytes }));
 
-  async function* documents(): AsyncGenerator<Document> {
-    for await (const text of texts) {
-      signal?.throwIfAborted();
-      const counts = (groups[text.group] ??= { texts: 0, documents: 0, bytes: 0 });
-      counts.texts += 1;
-      for (const document of cut(text, maxBytes)) {
-        const bytes = Buffer.byteLength(document.text);
-        if (bytes < minBytes || bytes === 0) tooShort += 1;
-        else if (seen.has(document.id)) duplicates += 1;
-        else {
-          seen.add(document.id);
-          counts.documents += 1;
-          counts.bytes += bytes;
-          yield document;
-        }
-      }
-      onProgress?.({ done: seen.size, unit: "documents" });
-    }
-    if (seen.size > 0) return;
-    throw new MarinError("MARIN_NO_DOCUMENTS", `No document is left of ${source}: ${String(tooShort)} are shorter than ${String(minBytes)} bytes. Give a folder with longer texts, or lower documents.minDocumentBytes.`, {
-      data: { source, tooShort, minBytes },
-    });
-  }
-
+  const groups: Record<string, CollectedSource> = {};
+  const spread = { workers, bytes, signal };
   await mkdir(outputDir, { recursive: true });
-  const path = join(outputDir, "documents.jsonl");
-  await writeJsonl(path, documents());
-  const summary: CollectSummary = {
-    source,
-    documents: seen.size,
-    bytes: Object.values(groups).reduce((sum, { bytes }) => sum + bytes, 0),
-    groups,
-    removed: { duplicates, tooShort, ignoredFiles: listing?.ignored ?? 0 },
-  };
-  await writeFileAtomic(join(outputDir, "summary.json"), `${JSON.stringify(summary, null, 2)}\n`);
-  return { ...summary, path };
+  try {
+    for await (const found of inWorkers(collectFilesEntry, tasks, { ...spread, name: "documents" })) {
+      for (const [group, counts] of Object.entries(found)) addTo((groups[group] ??= noCounts()), counts);
+      onProgress?.({ done: total(groups, "documents"), unit: "documents" });
+    }
+    if (total(groups, "documents") === 0) throw nothingLeft(source, groups, minBytes);
+    const sorting = Array.from({ length: shards }, (_, shard) => ({ scratch, tasks: tasks.length, shard, shards, outputDir }));
+    for await (const _documents of inWorkers(sortShardEntry, sorting, { ...spread, name: "shards" })) continue;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+  return { documents: total(groups, "documents"), bytes: total(groups, "bytes"), shards, sources: groups, ignoredFiles: listing.ignored };
 }
 
-function* cut({ source, text }: SourceText, maxBytes: number): Generator<Document> {
-  const parts = splitText(normalizeText(text), maxBytes);
-  for (const [index, part] of parts.entries()) {
-    // A part can end in the white space it was cut at.
-    const trimmed = normalizeText(part);
-    yield { id: documentId(trimmed), text: trimmed, source: parts.length === 1 ? source : `${source}#${String(index + 1)}` };
+/** Files in order, as many for a task as make it worth sending. */
+function tasksOf(files: readonly SourceFile[]): SourceFile[][] {
+  const tasks: SourceFile[][] = [];
+  let size = Infinity;
+  for (const file of files) {
+    if (size >= taskBytes) {
+      tasks.push([]);
+      size = 0;
+    }
+    tasks.at(-1)?.push(file);
+    size += file.bytes;
   }
+  return tasks;
+}
+
+function addTo(sum: CollectedSource, counts: CollectedSource): void {
+  for (const key of ["files", "read", "documents", "bytes", "tooShort", "tooShortBytes"] as const) sum[key] += counts[key];
+}
+
+function total(groups: Readonly<Record<string, CollectedSource>>, key: keyof CollectedSource): number {
+  return Object.values(groups).reduce((sum, counts) => sum + counts[key], 0);
+}
+
+function nothingLeft(source: string, groups: Readonly<Record<string, CollectedSource>>, minBytes: number): MarinError {
+  const tooShort = total(groups, "tooShort");
+  return new MarinError(
+    "MARIN_NO_DOCUMENTS",
+    `No document is left of ${source}: ${String(tooShort)} are shorter than ${String(minBytes)} bytes. Give longer texts (${textFileEndings}), or lower documents.minDocumentBytes.`,
+    { data: { source, tooShort, minBytes } },
+  );
 }

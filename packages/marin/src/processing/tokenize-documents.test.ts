@@ -1,9 +1,9 @@
 import { TokenStore } from "@marin/levanter";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { documentId } from "./corpus/document.js";
+import { writeDocuments } from "../../test/write-documents.js";
 import { tokenizeDocuments } from "./tokenize-documents.js";
 import { loadTokenizer } from "./tokenizer/tokenizer.js";
 import { trainTokenizer } from "./tokenizer/train-tokenizer.js";
@@ -12,8 +12,7 @@ test("the store holds each text's tokens and an end of text, and counts the text
   const root = await mkdtemp(join(tmpdir(), "marin-tokenize-"));
   try {
     const texts = ["Once upon a time.", "Zwölf Boxkämpfer jagen Viktor.", "The end, <|endoftext|> or not."];
-    const documents = join(root, "documents.jsonl");
-    await writeFile(documents, texts.map((text) => JSON.stringify({ id: documentId(text), text, source: "s" })).join("\n"));
+    const documents = await writeDocuments(join(root, "documents"), texts);
     const { path: tokenizerPath } = await trainTokenizer({ documents, vocabSize: 280, outputDir: root });
     const outputDir = join(root, "tokens");
     const counts = await tokenizeDocuments({ documents, tokenizerPath, outputDir });

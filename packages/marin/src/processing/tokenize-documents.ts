@@ -1,51 +1,41 @@
-import { TokenStoreWriter } from "@marin/levanter";
-import { sha256File } from "@marin/rigging";
-import { readDocuments } from "./documents-file.js";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { joinTokenStores } from "@marin/levanter";
+import { listShards, shardName } from "./documents-file.js";
+import { inWorkers } from "./in-workers.js";
 import type { ProcessingOptions } from "./progress.js";
-import { loadTokenizer } from "./tokenizer/tokenizer.js";
+import { tokenizeShardEntry, type TokenizedDocuments, type TokenizeTask } from "./tokenize-shard.js";
 
 /** Options of {@link tokenizeDocuments}. */
 export interface TokenizeOptions extends ProcessingOptions {
-  /** JSON Lines file of documents. */
+  /** Folder of documents. */
   readonly documents: string;
   /** The `tokenizer.json` to use. */
   readonly tokenizerPath: string;
   /** Folder of the token store that is written; it must not hold one yet. */
   readonly outputDir: string;
-}
-
-/** Counts of a token store. */
-export interface TokenizedDocuments {
-  readonly documents: number;
-  /** Tokens, the end-of-text tokens included. */
-  readonly tokens: number;
-  /** UTF-8 bytes of the documents' texts. */
-  readonly bytes: number;
+  /** Worker processes; the store does not depend on it. Default: one for each processor, at most 4. */
+  readonly workers?: number | undefined;
 }
 
 /**
- * Writes documents as a levanter token store: the tokens of each text, then one end-of-text token. The store's byte count
- * is that of the texts alone, so bits per byte computed with it include what predicting the documents' ends costs.
+ * Writes documents as a levanter token store: the tokens of each text, then one end-of-text token. Each shard of the documents becomes a part, and the store's ledger names
+ * the parts with their counts and digests. The byte count is that of the texts alone, so bits per byte computed with it include what predicting the documents' ends costs.
  *
  * @throws MarinError of the tokenizer, of reading the documents and of the token store
  */
-export async function tokenizeDocuments({ documents, tokenizerPath, outputDir, signal, onProgress }: TokenizeOptions): Promise<TokenizedDocuments> {
-  const tokenizer = await loadTokenizer(tokenizerPath);
-  const { vocabSize, endOfTextId } = tokenizer;
-  const writer = await TokenStoreWriter.create(outputDir, { vocabSize, metadata: { tokenizerSha256: await sha256File(tokenizerPath), endOfTextId } });
-  let [done, tokens, bytes] = [0, 0, 0];
-  for await (const { text } of readDocuments(documents, signal)) {
-    const ids = tokenizer.encode(text);
-    const closed = new Uint32Array(ids.length + 1);
-    closed.set(ids);
-    closed[ids.length] = endOfTextId;
-    const byteLength = Buffer.byteLength(text);
-    await writer.append(closed, byteLength);
-    done += 1;
-    tokens += closed.length;
-    bytes += byteLength;
-    onProgress?.({ done, unit: "documents" });
+export async function tokenizeDocuments({ documents, tokenizerPath, outputDir, workers, signal, onProgress }: TokenizeOptions): Promise<TokenizedDocuments> {
+  const paths = await listShards(documents);
+  const names = paths.map((_, index) => shardName(index, paths.length, ""));
+  const tasks = paths.map((path, index): TokenizeTask => ({ path, tokenizerPath, outputDir: join(outputDir, names[index] ?? "") }));
+  let bytes = 0;
+  // Packed text: three times as much to work on.
+  for (const path of paths) bytes += (await stat(path)).size * 3;
+  let done: TokenizedDocuments = { documents: 0, tokens: 0, bytes: 0 };
+  for await (const part of inWorkers(tokenizeShardEntry, tasks, { workers, bytes, name: "tokens", signal })) {
+    done = { documents: done.documents + part.documents, tokens: done.tokens + part.tokens, bytes: done.bytes + part.bytes };
+    onProgress?.({ done: done.documents, unit: "documents" });
   }
-  await writer.finish();
-  return { documents: done, tokens, bytes };
+  await joinTokenStores(outputDir, names);
+  return done;
 }

@@ -3,7 +3,7 @@ import { evaluateLoss, TokenStore } from "@marin/levanter";
 import { evaluateBaselines, type Baseline } from "../evaluation/baselines.js";
 import { defineStep, type StepContext } from "../step.js";
 import { computeResources, withLoadedModel, type ComputeConfig } from "./compute.js";
-import { documentsPath, type DocumentsResult } from "./documents.js";
+import { documentsPath, type DedupResult } from "./dedup.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 import { trainedModel, type TrainedModel } from "./train.js";
 
@@ -15,12 +15,12 @@ export interface BaselinesResult {
 /** Scores n-gram models, counted on all training documents, on the validation documents. */
 export const baselinesStep = defineStep({
   name: "baselines",
-  version: 1,
-  async run({ inputs, signal, progress }: StepContext<object, { documents: DocumentsResult; tokens: TokensResult }>): Promise<BaselinesResult> {
-    const { documents, tokens } = inputs;
+  version: 2,
+  async run({ inputs, signal, progress }: StepContext<object, { dedup: DedupResult; tokens: TokensResult }>): Promise<BaselinesResult> {
+    const { dedup, tokens } = inputs;
     const baselines = await evaluateBaselines({
-      train: documentsPath(documents, "train"),
-      validation: documentsPath(documents, "validation"),
+      train: documentsPath(dedup, "train"),
+      validation: documentsPath(dedup, "validation"),
       trainTokens: tokensPath(tokens, "train"),
       validationTokens: tokensPath(tokens, "validation"),
       signal,

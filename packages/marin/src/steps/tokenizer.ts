@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import { trainTokenizer } from "../processing/tokenizer/train-tokenizer.js";
 import { defineStep, type StepContext } from "../step.js";
-import { documentsPath, type DocumentsResult } from "./documents.js";
+import { documentsPath, type DedupResult } from "./dedup.js";
 
 /** Options of {@link tokenizerStep}. */
 export const tokenizerOptions = z.strictObject({
@@ -20,9 +20,9 @@ export interface TokenizerResult {
 /** Learns a byte-level BPE from the training documents: a Hugging Face `tokenizer.json`. */
 export const tokenizerStep = defineStep({
   name: "tokenizer",
-  version: 1,
-  async run({ config, inputs, directory, signal, progress }: StepContext<z.output<typeof tokenizerOptions>, { documents: DocumentsResult }>): Promise<TokenizerResult> {
-    const documents = documentsPath(inputs.documents, "train");
+  version: 2,
+  async run({ config, inputs, directory, signal, progress }: StepContext<z.output<typeof tokenizerOptions>, { dedup: DedupResult }>): Promise<TokenizerResult> {
+    const documents = documentsPath(inputs.dedup, "train");
     const { vocabSize, merges } = await trainTokenizer({ documents, vocabSize: config.vocabSize, outputDir: directory, signal, onProgress: progress });
     return { vocabSize, merges };
   },

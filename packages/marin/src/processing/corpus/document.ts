@@ -1,23 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** A piece of text a model is trained or evaluated on: one line of `train.jsonl` or `validation.jsonl`. */
+/** A piece of text a model is trained or evaluated on. */
 export interface Document {
   /** SHA-256 of the text's UTF-8 bytes, as 64 hexadecimal digits. */
   readonly id: string;
   /** The text, normalised by {@link normalizeText}. */
   readonly text: string;
-  /** Where it came from: the name of a built-in source and its part, or a file's path below the user's folder. */
+  /** Where it came from: a file's path below the user's folder, or a built-in group and file; `:3` is the third row of the file, `#2` the second part of a text that was cut. */
   readonly source: string;
-}
-
-/** A text before it is cut into documents. */
-export interface SourceText {
-  /** The group its bytes are counted under in the summary. */
-  readonly group: string;
-  /** The `source` its documents carry. */
-  readonly source: string;
-  /** The text, markup already removed. */
-  readonly text: string;
 }
 
 /** The id of a document: SHA-256 of the text's UTF-8 bytes in hexadecimal. */

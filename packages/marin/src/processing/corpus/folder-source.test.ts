@@ -1,8 +1,11 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { writeParquet } from "@marin/zephyr";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listTextFiles, readFolderTexts } from "./folder-source.js";
+import { listTextFiles } from "./folder-source.js";
+import { readTexts } from "./source-file.js";
 
 let folder: string;
 beforeEach(async () => {
@@ -12,9 +15,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function read(): Promise<{ source: string; text: string }[]> {
+async function read(textField = "text"): Promise<{ source: string; text: string }[]> {
   const texts = [];
-  for await (const { source, text } of readFolderTexts(await listTextFiles(folder))) texts.push({ source, text });
+  for (const file of (await listTextFiles(folder)).files) for await (const text of readTexts(file, textField, undefined)) texts.push(text);
   return texts;
 }
 
@@ -53,4 +56,56 @@ test("bytes that are not UTF-8 are refused with file and offset", async () => {
   const path = join(folder, "bad.txt");
   await writeFile(path, Buffer.from("caf\xe9!", "latin1"));
   await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_NOT_UTF8", data: { path, offset: 3 } });
+});
+
+const row = (text: string): string => `${JSON.stringify({ text, id: 7 })}\n`;
+
+test("each format gives its texts: packed ones, a row each of JSON Lines and Parquet", async () => {
+  await writeFile(join(folder, "a.jsonl"), `${row("one")}\n${row("two")}`);
+  await writeFile(join(folder, "b.jsonl.gz"), gzipSync(row("three")));
+  await writeFile(join(folder, "c.txt.gz"), gzipSync("four"));
+  await writeParquet(join(folder, "d.parquet"), [{ n: 1, text: "five" }, { n: 2, text: "six" }], { schema: { n: "int32", text: "string" } });
+  expect(await read()).toEqual([
+    { source: "a.jsonl:1", text: "one" },
+    { source: "a.jsonl:2", text: "two" },
+    { source: "b.jsonl.gz:1", text: "three" },
+    { source: "c.txt.gz", text: "four" },
+    { source: "d.parquet:1", text: "five" },
+    { source: "d.parquet:2", text: "six" },
+  ]);
+});
+
+test("another field can hold the text", async () => {
+  await writeFile(join(folder, "a.jsonl"), '{"body":"one"}\n');
+  await writeParquet(join(folder, "b.parquet"), [{ body: "two" }], { schema: { body: "string" } });
+  expect((await read("body")).map(({ text }) => text)).toEqual(["one", "two"]);
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path: join(folder, "a.jsonl"), line: 1 }, message: expect.stringContaining('field "text"') as string });
+  await rm(join(folder, "a.jsonl"));
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_NO_COLUMN", message: expect.stringContaining("body") as string });
+});
+
+test.each([
+  ['{"text":"fine"}\n{"text":3}\n', 'line 2', 'field "text" should be a text, found a number'],
+  ['{"text":null}\n', "line 1", "found null"],
+  ['{"text":["a"]}\n', "line 1", "found a list"],
+  ['{"id":1,"content":"x"}\n', "line 1", "its fields are id, content"],
+  ['"text"\n', "line 1", "should be an object"],
+])("a row without a text is told with file, line and field: %j", async (content, line, problem) => {
+  const path = join(folder, "rows.jsonl");
+  await writeFile(path, content);
+  const reading = read();
+  await expect(reading).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD" });
+  for (const part of [path, line, problem]) await expect(reading).rejects.toThrow(part);
+});
+
+test("in Parquet too, by its row; a null is no text", async () => {
+  const path = join(folder, "rows.parquet");
+  await writeParquet(path, [{ text: "fine" }, { text: null }], { schema: { text: { nullable: "string" } } });
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path, row: 2, field: "text" } });
+});
+
+test("a packed file that was cut short is an error, not a shorter text", async () => {
+  const path = join(folder, "cut.txt.gz");
+  await writeFile(path, gzipSync("a text that is long enough to be cut").subarray(0, -9));
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_GZIP", data: { path } });
 });

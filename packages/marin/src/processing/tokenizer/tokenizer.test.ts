@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { documentId } from "../corpus/document.js";
+import { writeDocuments } from "../../../test/write-documents.js";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.js";
 import { trainTokenizer } from "./train-tokenizer.js";
 
@@ -22,8 +22,7 @@ let path: string;
 let tokenizer: Tokenizer;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "marin-tokenizer-"));
-  documents = join(root, "train.jsonl");
-  await writeFile(documents, `${JSON.stringify({ id: documentId(trainingText), text: trainingText, source: "s" })}\n`);
+  documents = await writeDocuments(join(root, "train"), [trainingText]);
   ({ path } = await trainTokenizer({ documents, vocabSize: reference.vocabSize, outputDir: root }));
   tokenizer = await loadTokenizer(path);
 });

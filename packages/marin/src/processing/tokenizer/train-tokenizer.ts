@@ -12,7 +12,7 @@ export const minVocabSize = 257;
 
 /** Options of {@link trainTokenizer}. */
 export interface TrainTokenizerOptions extends ProcessingOptions {
-  /** JSON Lines file of documents to learn from: the training split. All of its text is used. */
+  /** Folder of documents to learn from: the training split. All of its text is used. */
   readonly documents: string;
   /** Number of tokens: 256 bytes, the merges learned, and `<|endoftext|>`. From 257. */
   readonly vocabSize: number;
