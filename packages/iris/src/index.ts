@@ -17,6 +17,7 @@ export {
   formatBytes,
   formatDuration,
   isMarinError,
+  loadEntry,
   lockDirectory,
   parseBytes,
   parseDuration,

@@ -39,4 +39,4 @@ export {
   startGcsServer,
   type CreateStorageOptions,
 } from "@marin/rigging";
-export { type Entry, entry } from "@marin/fray";
+export { type Entry, entry, loadEntry } from "@marin/fray";

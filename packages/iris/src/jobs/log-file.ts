@@ -9,22 +9,23 @@ import type { LogLine } from "./job-status.js";
  * controller that is killed loses none.
  */
 export class LogFile {
-  /** The file; `log.2.jsonl` where an earlier client has left a `log.jsonl`. */
-  readonly path: string;
-  readonly #descriptor: number;
+  readonly #directory: string;
+  /** Since the first line: many jobs may wait, and each open file counts. */
+  #file: { readonly path: string; readonly descriptor: number } | undefined;
   #bytes = 0;
 
   /**
-   * Makes the file, and the directory as needed.
+   * Makes the directory. The file is made with the first line: `log.jsonl`, or `log.2.jsonl` where an earlier client has left one.
    *
    * @param directory - where
+   * @throws MarinError RIGGING_* when it cannot be made
    */
   constructor(directory: string) {
+    this.#directory = directory;
     try {
       mkdirSync(directory, { recursive: true });
-      [this.path, this.#descriptor] = create(directory);
     } catch (error) {
-      throw fileError(error, { action: "write the job's log in", path: directory });
+      throw fileError(error, { action: "make the directory of the job's log", path: directory });
     }
   }
 
@@ -41,16 +42,17 @@ export class LogFile {
   append(line: LogLine): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     try {
-      for (let done = 0; done < bytes.length; ) done += writeSync(this.#descriptor, bytes, done);
+      this.#file ??= create(this.#directory);
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.#file.descriptor, bytes, done);
     } catch (error) {
-      throw fileError(error, { action: "write the job's log", path: this.path });
+      throw fileError(error, { action: "write the job's log in", path: this.#directory });
     }
     this.#bytes += bytes.length;
   }
 
   /** Closes the file for writing. */
   close(): void {
-    closeSync(this.#descriptor);
+    if (this.#file !== undefined) closeSync(this.#file.descriptor);
   }
 
   /**
@@ -60,7 +62,8 @@ export class LogFile {
    * @param end - the byte after the last one
    */
   async *lines(start: number, end: number): AsyncGenerator<LogLine, void, void> {
-    const file = await open(this.path, "r");
+    if (this.#file === undefined) return;
+    const file = await open(this.#file.path, "r");
     try {
       const buffer = Buffer.allocUnsafe(64 * 1024);
       let rest: Buffer = Buffer.alloc(0);
@@ -80,11 +83,11 @@ export class LogFile {
   }
 }
 
-function create(directory: string): [string, number] {
+function create(directory: string): { readonly path: string; readonly descriptor: number } {
   for (let count = 1; ; count += 1) {
     const path = join(directory, count === 1 ? "log.jsonl" : `log.${String(count)}.jsonl`);
     try {
-      return [path, openSync(path, "ax")];
+      return { path, descriptor: openSync(path, "ax") };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
