@@ -20,11 +20,14 @@ export default defineConfig({
   vite: {
     plugins: [
       {
-        // Pages outside this folder become modules that import Vue, which only VitePress has.
+        // Pages outside this folder become modules that import Vue, which only VitePress has, and the root cannot find VitePress's own parts to prepare.
         name: "pages-use-the-vue-of-vitepress",
         enforce: "pre",
         resolveId(id, importer, options) {
           return /^vue(?:\/|$)/.test(id) && importer?.endsWith(".md") ? this.resolve(id, join(vitepress, "dist/client/index.js"), { ...options, skipSelf: true }) : undefined;
+        },
+        configResolved({ optimizeDeps }) {
+          optimizeDeps.include = (optimizeDeps.include ?? []).filter((dependency) => !dependency.startsWith("vitepress > "));
         },
       },
     ],
