@@ -220,21 +220,72 @@ test("values keep their types", async () => {
 });
 
 test("a message that is too large fails its call alone, in either direction", async () => {
-  const service = defineService("test.size", { bytes: unary({ input: z.unknown(), output: z.unknown() }) });
-  const { client } = connect(service, { bytes: (n) => new Uint8Array(n as number) }, { maxMessageBytes: 1000 });
-  expect(await rejected(client.bytes(new Uint8Array(2000)))).toMatchObject({ code: "DUCKY_MESSAGE_TOO_LARGE" });
-  expect(await rejected(client.bytes(2000))).toMatchObject({ code: "DUCKY_MESSAGE_TOO_LARGE", data: { limit: 1000 } });
-  expect(await client.bytes(900)).toHaveLength(900);
+  const service = defineService("test.size", { bytes: unary({ input: z.unknown(), output: z.unknown() }), fail: unary({ input: z.number(), output: z.null() }), hang: unary({ input: z.null(), output: z.null() }) });
+  const cancelled = deferred<Error>();
+  const started = deferred();
+  const { client } = connect(
+    service,
+    {
+      bytes: (n) => new Uint8Array(n as number),
+      fail: (n) => {
+        throw new MarinError("TEST_LONG", "x".repeat(n));
+      },
+      hang: (_input, { signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            cancelled.resolve(signal.reason as Error);
+          });
+          started.resolve();
+        }),
+    },
+    { maxMessageBytes: 5000 },
+  );
+  expect(await rejected(client.bytes(new Uint8Array(6000)))).toMatchObject({ code: "DUCKY_MESSAGE_TOO_LARGE" });
+  expect(await rejected(client.bytes(6000))).toMatchObject({ code: "DUCKY_MESSAGE_TOO_LARGE", data: { limit: 5000 } });
+  expect(await rejected(client.fail(6000))).toMatchObject({ code: "DUCKY_MESSAGE_TOO_LARGE" });
+  const controller = new AbortController();
+  const call = rejected(client.hang(null, { signal: controller.signal }));
+  await started.promise;
+  controller.abort(new Error("x".repeat(6000)));
+  await call;
+  expect(await cancelled.promise).toMatchObject({ code: "DUCKY_CANCELLED" });
+  expect(await client.bytes(4900)).toHaveLength(4900);
+  expect(() => new Connection(portTransport(new MessageChannel().port1), { maxMessageBytes: 100 })).toThrow(expect.objectContaining({ code: "DUCKY_BAD_LIMIT" }));
 });
 
 test("a peer that sends more than is allowed is cut off", async () => {
   const { port1, port2 } = new MessageChannel();
-  const server = new Connection(portTransport(port1), { maxMessageBytes: 1000 });
+  const server = new Connection(portTransport(port1), { maxMessageBytes: 5000 });
   const connection = new Connection(portTransport(port2));
   open.push(server, connection);
   const service = defineService("test.size", { bytes: unary({ input: z.unknown(), output: z.unknown() }) });
-  expect(await rejected(connection.client(service).bytes(new Uint8Array(2000)))).toMatchObject({ code: "DUCKY_CLOSED" });
+  expect(await rejected(connection.client(service).bytes(new Uint8Array(6000)))).toMatchObject({ code: "DUCKY_CLOSED" });
   await server.closed;
+});
+
+test("an aborted signal and a deadline end a stream that waits, and close its generator", async () => {
+  const ended: unknown[] = [];
+  const service = defineService("test.wait", { wait: serverStream({ input: z.null(), output: z.number() }) });
+  const { client } = connect(service, {
+    async *wait(_input, { signal }) {
+      yield 1;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      ended.push((signal.reason as MarinError).code);
+      yield 2;
+    },
+  });
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const read = async (options: { signal?: AbortSignal; timeoutMs?: number }) => {
+    for await (const item of client.wait(null, options)) {
+      expect(item).toBe(1);
+      controller.abort(reason);
+    }
+  };
+  expect(await rejected(read({ signal: controller.signal }))).toBe(reason);
+  expect(await rejected(read({ timeoutMs: 50 }))).toMatchObject({ code: "DUCKY_DEADLINE_EXCEEDED" });
+  await expect.poll(() => ended.length).toBe(2);
+  expect(ended[0]).toBe("DUCKY_CANCELLED");
 });
 
 test("any bytes that are no frame end the connection, and nothing else", async () => {

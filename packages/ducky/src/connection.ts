@@ -10,7 +10,7 @@ import type { Transport } from "./transport.js";
 export interface ConnectionOptions {
   /** What errors call the other end. Default: "the peer". */
   readonly peer?: string;
-  /** Largest frame sent or taken, in bytes. Default: 64 MiB. */
+  /** Largest frame sent or taken, in bytes; at least 4096. Default: 64 MiB. */
   readonly maxMessageBytes?: number;
   /** Bytes that may wait to be sent before further calls are refused. Default: four times `maxMessageBytes`. */
   readonly maxBacklogBytes?: number;
@@ -19,6 +19,9 @@ export interface ConnectionOptions {
 }
 
 const mebibyte = 2 ** 20;
+
+/** An error about a message that is too large must itself fit. */
+const leastMaxMessageBytes = 4096;
 
 /**
  * Typed calls between two ends of a transport. Both ends may serve services and call those of the other, any number of
@@ -43,11 +46,15 @@ export class Connection {
   /**
    * @param transport - used by nobody else
    * @param options - see {@link ConnectionOptions}
+   * @throws MarinError DUCKY_BAD_LIMIT
    */
   constructor(transport: Transport, options: ConnectionOptions = {}) {
     this.#transport = transport;
     this.#peer = options.peer ?? "the peer";
     this.#maxMessageBytes = options.maxMessageBytes ?? 64 * mebibyte;
+    if (!(this.#maxMessageBytes >= leastMaxMessageBytes)) {
+      throw new MarinError("DUCKY_BAD_LIMIT", `maxMessageBytes must be at least ${leastMaxMessageBytes}, found ${this.#maxMessageBytes}.`, { data: { maxMessageBytes: this.#maxMessageBytes } });
+    }
     this.#maxBacklogBytes = options.maxBacklogBytes ?? 4 * this.#maxMessageBytes;
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
     this.#incoming = new IncomingCalls((frame) => this.#send(frame));

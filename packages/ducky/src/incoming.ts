@@ -205,6 +205,7 @@ class IncomingCall {
     try {
       this.#send(frame);
     } catch (error) {
+      // An answer that cannot be sent: the codec's or the connection's own error, which is short.
       this.#send({ kind: frameKinds.error, id: this.#id, error: errorToWire(error) });
     }
   }

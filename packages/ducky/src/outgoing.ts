@@ -176,7 +176,13 @@ export class OutgoingCalls {
   }
 
   #cancel(id: number, reason: unknown): void {
-    if (this.#closed === undefined) this.#send({ kind: frameKinds.cancel, id, reason: errorToWire(reason) });
+    if (this.#closed !== undefined) return;
+    try {
+      this.#send({ kind: frameKinds.cancel, id, reason: errorToWire(reason) });
+    } catch {
+      // The reason is too large to be told; that it is cancelled still is.
+      this.#send({ kind: frameKinds.cancel, id, reason: null });
+    }
   }
 }
 
