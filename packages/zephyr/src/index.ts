@@ -1,3 +1,4 @@
+export { getIrisCtx, zephyrContext, type Counters, type ZephyrContext } from "./context.js";
 export { Dataset, type DatasetSource } from "./dataset.js";
 export { listFiles, type ListedFile, type ListFilesOptions } from "./list-files.js";
 export type { ParquetCompression, ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./parquet/types.js";
@@ -6,4 +7,6 @@ export { ParquetReader, type ParquetReaderOptions } from "./readers/parquet.js";
 export { formatOf, readRecords, recordExtensions, type ReadRecordsOptions, type RecordFormat } from "./readers/records.js";
 export { readTextFile } from "./readers/text.js";
 export { JsonlWriter, writeJsonl, type JsonlSummary, type JsonlWriterOptions } from "./writers/jsonl.js";
+export { itemsOfTask, taskShare, type TaskShare } from "./sharding.js";
+export { mapShards, type MapShardsOptions, type ShardResults } from "./worker.js";
 export { ParquetWriter, writeParquet, type ParquetSummary, type ParquetWriterOptions } from "./writers/parquet.js";

@@ -4,6 +4,5 @@ let shared: Storage | undefined;
 
 /** Where files lie: the running task's storage, or outside a task the process's own. */
 export function currentStorage(): Storage {
-  const context = getIrisCtx() as { readonly storage?: Storage } | undefined;
-  return context?.storage ?? (shared ??= createStorage());
+  return getIrisCtx()?.storage ?? (shared ??= createStorage());
 }

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createStorage, type GcsServer, startGcsServer, type Storage } from "@marin/iris";
+import { createStorage, type GcsServer, startGcsServer, type Storage, withLocalContext } from "@marin/iris";
 import { Dataset } from "../dataset.js";
+import { writeJsonl } from "../writers/jsonl.js";
 import { writeParquet } from "../writers/parquet.js";
 import { ParquetReader } from "./parquet.js";
+import { readRecords } from "./records.js";
 
 let server: GcsServer;
 let storage: Storage;
@@ -53,6 +55,13 @@ test("the number of rows needs the table of contents only; stopping early fetche
   const first = await fetched(async () => expect(await Dataset.fromAsyncIterable(new ParquetReader({ path, storage })).take(3).toArray()).toEqual(rows.slice(0, 3)));
   const group = 700_000 / 6;
   expect(first.bytes).toBeLessThan(65_536 + 2 * group);
+});
+
+test("inside a task its storage is the default", async () => {
+  await withLocalContext({ storage }, async () => {
+    await writeJsonl("gs://my-bucket/words.jsonl.gz", [{ word: "one" }, { word: "two" }]);
+    expect(await Dataset.fromAsyncIterable(readRecords("gs://my-bucket/words.jsonl.gz")).toArray()).toEqual([{ word: "one" }, { word: "two" }]);
+  });
 });
 
 test("a file that is not there, and no bucket", async () => {
