@@ -11,8 +11,8 @@ export interface Kill {
   readonly victim: Victim;
   /** Step at which the process is killed. */
   readonly step: string;
-  /** Milliseconds after the step's process has started. */
-  readonly after: number;
+  /** Milliseconds after the step's process has started; or when the step first tells how far it is. */
+  readonly after: number | "progress";
 }
 
 /**
@@ -28,10 +28,14 @@ export async function firstLmKilled(directory: string, args: readonly string[], 
     process.kill(pid, "SIGKILL");
     await untilNoneIsLeft(mark);
   };
+  let worker: number | undefined;
   const finished = await firstLm(directory, args, (event, child, mark) => {
-    if (gone !== undefined || event.event !== "job" || event.step !== step || event.pid === undefined) return;
-    const { pid: worker } = event;
-    gone = new Promise<void>((resolve) => setTimeout(resolve, after)).then(() => kill(child.pid ?? 0, worker, mark));
+    if (event.step !== step) return;
+    worker ??= event.event === "job" ? event.pid : undefined;
+    if (gone !== undefined || worker === undefined || (after === "progress" && event.event !== "progress")) return;
+    const { pid = 0 } = child;
+    const chosen = worker;
+    gone = new Promise<void>((resolve) => setTimeout(resolve, after === "progress" ? 0 : after)).then(() => kill(pid, chosen, mark));
   });
   await gone;
   return finished;

@@ -9,7 +9,7 @@ import { expectSameArtifacts, firstLmKilled } from "../test/kill.js";
 import { canFindProcesses, untilNoneIsLeft } from "../test/processes.js";
 import { firstLm, ran, type Finished } from "../test/run-command.js";
 
-const args = [...tiny, "--set", "train.steps=2000", "--set", "train.checkpointEvery=100"];
+const args = [...tiny, "--set", "train.steps=600", "--set", "train.checkpointEvery=50"];
 
 let directory: string;
 let whole: Finished;
@@ -25,8 +25,8 @@ afterAll(async () => {
 
 describe.runIf(canFindProcesses)("kill -9", () => {
   it.each([
-    { victim: "command", step: "train", after: 2500 },
-    { victim: "worker", step: "train", after: 2500 },
+    { victim: "command", step: "train", after: "progress" },
+    { victim: "worker", step: "train", after: "progress" },
     { victim: "worker", step: "documents", after: 1500 },
     { victim: "youngest", step: "documents", after: 1500 },
     { victim: "command", step: "tokens", after: 0 },

@@ -9,7 +9,7 @@ import { expectSameArtifacts, firstLmKilled, type Victim } from "../test/kill.js
 import { canFindProcesses } from "../test/processes.js";
 import { firstLm } from "../test/run-command.js";
 
-const args = [...tiny, "--set", "train.steps=2000", "--set", "train.checkpointEvery=100"];
+const args = [...tiny, "--set", "train.steps=600", "--set", "train.checkpointEvery=50"];
 const victims: readonly Victim[] = ["command", "worker", "youngest"];
 const ROUNDS = 3;
 

@@ -72,8 +72,9 @@ async function plan(options: Partial<RunOptions> = {}): Promise<string[]> {
 }
 
 async function records(): Promise<RunRecord[]> {
-  const names = (await readdir(join(prefix, "runs"))).sort();
-  return Promise.all(names.map(async (name) => JSON.parse(await readFile(join(prefix, "runs", name), "utf8")) as RunRecord));
+  const names = await readdir(join(prefix, "runs"));
+  const found = await Promise.all(names.map(async (name) => JSON.parse(await readFile(join(prefix, "runs", name), "utf8")) as RunRecord));
+  return found.sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
 }
 
 describe("a plan", () => {

@@ -3,7 +3,7 @@ import { MarinError, ownIdentity } from "@marin/rigging";
 
 import type { ExperimentEvent } from "./events.js";
 import { failedIn } from "./failed-step.js";
-import { judgeStep, type InputState } from "./judge-step.js";
+import { judgeStep, type InputState, type Verdict } from "./judge-step.js";
 import type { PlannedStep } from "./plan.js";
 import { readArtifact } from "./produce-step.js";
 import { ProgressMeter } from "./progress-meter.js";
@@ -39,6 +39,7 @@ export class RunningSteps {
   readonly #signal: AbortSignal;
   readonly #outcomes = new Map<string, Promise<Outcome>>();
   readonly #waiting: (() => void)[] = [];
+  #turn: Promise<void> = Promise.resolve();
   #free: number;
   #failure: Error | undefined;
 
@@ -62,11 +63,9 @@ export class RunningSteps {
 
   async #one(planned: PlannedStep): Promise<Outcome> {
     const { name } = planned;
-    const inputs: Record<string, Outcome> = {};
     // A failed input has been told of already.
-    for (const [role, step] of Object.entries(planned.inputs)) inputs[role] = await (this.#outcomes.get(step) as Promise<Outcome>);
+    const inputs = Object.fromEntries(await Promise.all(Object.entries(planned.inputs).map(async ([role, step]) => [role, await (this.#outcomes.get(step) as Promise<Outcome>)] as const)));
     try {
-      this.#signal.throwIfAborted();
       return await this.#provide(planned, inputs);
     } catch (thrown) {
       const stopped = this.#signal.aborted;
@@ -82,39 +81,40 @@ export class RunningSteps {
     const { store, recorder, forced, onEvent } = this.#options;
     const { name, fingerprint } = planned;
     const states = Object.entries(inputs).map(([role, { artifact, ran }]): [string, InputState] => [role, { step: artifact.step, artifact, runs: ran ? "ran" : undefined }]);
-    const verdict = await judgeStep(store, planned, Object.fromEntries(states), forced.has(name));
-    const record = { step: name, name: planned.step.definition.name, fingerprint, reason: verdict.reason };
     const started = performance.now();
-    if (verdict.action === "run") {
-      recorder.step({ ...record, state: "running", startedAt: new Date().toISOString() });
-      await this.#whenFree(() => this.#run(planned, inputs, verdict.replace, verdict.reason));
-    }
-    const stored = verdict.action === "cached" ? verdict.artifact : await store.get(planned.step.definition.name, fingerprint);
+    const verdict = await this.#inTurn(async () => {
+      this.#signal.throwIfAborted();
+      const judged = await judgeStep(store, planned, Object.fromEntries(states), forced.has(name));
+      const record = { step: name, name: planned.step.definition.name, fingerprint, reason: judged.reason };
+      recorder.step(judged.action === "cached" ? { ...record, state: "cached", seconds: 0 } : { ...record, state: "running", startedAt: new Date().toISOString() });
+      await recorder.save();
+      return judged;
+    });
+    const cached = verdict.action === "cached";
+    if (verdict.action === "run") await this.#whenFree(() => this.#run(planned, inputs, verdict));
+    const stored = cached ? verdict.artifact : await store.get(planned.step.definition.name, fingerprint);
     if (stored === undefined) throw new MarinError("MARIN_STEP_LOST", `step ${name} ended and left no artifact; run the same command again`);
     const artifact = await readArtifact(name, stored);
-    const seconds = verdict.action === "cached" ? 0 : Math.round(performance.now() - started) / 1000;
+    const seconds = cached ? 0 : Math.round(performance.now() - started) / 1000;
     const { digest } = artifact.record;
-    recorder.step({ ...record, state: verdict.action === "cached" ? "cached" : "finished", digest, seconds });
+    recorder.step(cached ? { step: name, digest } : { step: name, digest, state: "finished", seconds });
     await recorder.save();
-    onEvent({ event: "step-finished", step: name, cached: verdict.action === "cached", fingerprint, digest, directory: artifact.directory, seconds, result: artifact.result });
-    return { artifact, ran: verdict.action === "run" };
+    onEvent({ event: "step-finished", step: name, cached, fingerprint, digest, directory: artifact.directory, seconds, result: artifact.result });
+    return { artifact, ran: !cached };
   }
 
-  async #run(planned: PlannedStep, outcomes: Readonly<Record<string, Outcome>>, replace: boolean, reason: string): Promise<void> {
+  async #run(planned: PlannedStep, outcomes: Readonly<Record<string, Outcome>>, { replace, resume, reason }: Extract<Verdict, { action: "run" }>): Promise<void> {
     const { store, runner, recorder, provenance, workingDirectory, onEvent } = this.#options;
-    const { name, fingerprint, step } = planned;
-    const { definition } = step;
-    const resumed = (definition.resumable ?? false) && (await store.hasAttempt(definition.name, fingerprint));
+    const { name, fingerprint } = planned;
     const inputs = Object.fromEntries(Object.entries(outcomes).map(([role, { artifact }]) => [role, artifact]));
     const meter = new ProgressMeter(name, onEvent);
-    await recorder.save();
     let metrics: Readonly<Record<string, number>> = {};
     await runner.run(
       { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf: runner.cluster === null ? undefined : ownIdentity() },
       {
         signal: this.#signal,
         started: () => {
-          onEvent({ event: "step-started", step: name, fingerprint, reason, resumed });
+          onEvent({ event: "step-started", step: name, fingerprint, reason, resumed: resume });
         },
         progress: (progress) => {
           meter.report(progress);
@@ -126,6 +126,16 @@ export class RunningSteps {
       },
     );
     meter.flush();
+  }
+
+  /** One after the other, so that of steps that could start at the same time the first of the plan does. */
+  #inTurn<T>(decide: () => Promise<T>): Promise<T> {
+    const decided = this.#turn.then(decide);
+    this.#turn = decided.then(
+      () => undefined,
+      () => undefined,
+    );
+    return decided;
   }
 
   /** Waits for one of the places, in the order of asking. */
