@@ -59,7 +59,7 @@ export async function initializeIrisTf(engine: TfEnginePort, options: IrisTfOpti
   await engine.setThreads(threads);
   await engine.setDevice?.(device);
   const rendezvous = numTasks === 1 ? undefined : await meet(context, options.port ?? "rendezvous", options.timeoutMs ?? 60_000);
-  context.log.info("numerics engine initialized", { threads, device, rank: taskIndex, worldSize: numTasks, rendezvous });
+  context.log.debug("numerics engine initialized", { threads, device, rank: taskIndex, worldSize: numTasks, rendezvous });
   return { threads, device, rank: taskIndex, worldSize: numTasks, rendezvous };
 }
 
