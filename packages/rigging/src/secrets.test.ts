@@ -2,7 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { format, inspect } from "node:util";
+import { deserialize, serialize } from "node:v8";
+import { errorToWire, MarinError } from "@marin/ducky";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createLogger } from "./log.js";
 import { SecretStore } from "./secrets.js";
 
 let directory: string;
@@ -43,4 +46,31 @@ test.each([
   expect(failure).toMatchObject({ code });
   expect((failure as Error).message).toContain(message);
   expect(inspect(failure)).not.toContain("hunter2");
+});
+
+test("a secret in a log line, in an error and its cause, sent to another process or enumerated: it never shows", async () => {
+  const secret = await new SecretStore({ env: { MARIN_SECRET_KEY: "hunter2" } }).get("key");
+  const lines: string[] = [];
+  for (const format of ["text", "json"] as const) {
+    const log = createLogger({ format, write: (line) => void lines.push(line) }).with({ secret });
+    log.info(`with ${String(secret)}`, { nested: { list: [secret] }, error: new Error(`failed with ${String(secret)}`) });
+  }
+  const error = new MarinError("A_CODE", `failed with ${String(secret)}`, { data: { secret, list: [secret] }, cause: new Error("cause", { cause: secret }) });
+  const shown = [
+    ...lines,
+    JSON.stringify(error.data),
+    inspect(error, { depth: 20, showHidden: true, showProxy: true, getters: true }),
+    JSON.stringify(errorToWire(error)),
+    JSON.stringify(structuredClone({ secret })),
+    inspect(deserialize(serialize({ secret }))),
+    JSON.stringify({ ...secret }),
+    JSON.stringify(Object.entries(secret)),
+    String(Object.values(secret)),
+    `${[secret].join()}`,
+    inspect(new Map([[secret, new Set([secret])]]), { showHidden: true }),
+  ];
+  expect(lines).toHaveLength(2);
+  for (const text of shown) expect(text).not.toContain("hunter2");
+  expect(lines[0]).toContain("[secret key]");
+  expect(secret.reveal()).toBe("hunter2");
 });
