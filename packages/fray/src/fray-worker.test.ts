@@ -160,6 +160,11 @@ test("a killed process fails its calls and says so", async () => {
   expect(await call).toMatchObject({ code: "FRAY_WORKER_LOST", data: { pid: worker.pid, code: null, signal: "SIGKILL" } });
 });
 
+test("a process that runs out of memory says so", async () => {
+  const { worker } = await start("process", { env: { NODE_OPTIONS: "--max-old-space-size=40" } });
+  expect(await failure(worker.call(named("hoard"), []))).toMatchObject({ code: "FRAY_WORKER_LOST", data: { signal: "SIGABRT", stderrTail: expect.stringContaining("heap out of memory") } });
+});
+
 test("an aborted signal ends a start under way", async () => {
   const controller = new AbortController();
   const starting = failure(FrayWorker.start({ kind: "process", name: "never", signal: controller.signal, onStderr: () => undefined }));

@@ -96,3 +96,9 @@ export function dieAt(item: number): number {
   if (item === 5) process.kill(process.pid, "SIGKILL");
   return item;
 }
+
+/** Uses up all memory. */
+export function hoard(): never {
+  const kept: unknown[] = [];
+  for (;;) kept.push({ numbers: [Math.random()] });
+}

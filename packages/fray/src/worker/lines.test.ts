@@ -35,8 +35,8 @@ test("a line without an end is passed on in parts", async () => {
   expect(lines.join("")).toHaveLength(500_000);
 });
 
-test("the tail holds the last 20 lines", () => {
+test("the tail holds the last 40 lines", () => {
   const tail = new Tail();
-  for (let n = 0; n < 30; n += 1) tail.add(n === 29 ? "y".repeat(1_000) : `line ${n}`);
-  expect(tail.text().split("\n")).toEqual([...Array.from({ length: 19 }, (_, n) => `line ${n + 10}`), `${"y".repeat(500)}...`]);
+  for (let n = 0; n < 50; n += 1) tail.add(n === 49 ? "y".repeat(1_000) : `line ${n}`);
+  expect(tail.text().split("\n")).toEqual([...Array.from({ length: 39 }, (_, n) => `line ${n + 10}`), `${"y".repeat(500)}...`]);
 });

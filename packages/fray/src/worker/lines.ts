@@ -36,7 +36,7 @@ export function readLines(stream: Readable, onLine: (line: string) => void): voi
 /** Keeps the last lines given to it. */
 export class Tail {
   readonly #lines: string[] = [];
-  readonly #limit = 20;
+  readonly #limit = 40;
 
   add(line: string): void {
     this.#lines.push(line.length > 500 ? `${line.slice(0, 500)}...` : line);

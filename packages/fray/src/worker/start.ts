@@ -12,7 +12,7 @@ export interface WorkerExit {
   readonly code: number | null;
   /** The signal that ended it; null when none did. */
   readonly signal: NodeJS.Signals | null;
-  /** The last lines it wrote to its standard error, at most 20. */
+  /** The last lines it wrote to its standard error, at most 40. */
   readonly stderrTail: string;
 }
 
