@@ -59,7 +59,7 @@ export async function joinDistributed({ engine: name = "auto", threads: asked = 
   try {
     const metadata = { rank: String(rank), worldSize: String(worldSize), threads: String(threads), device, engine: engine.description };
     const endpoint = await context.registry.register(`${context.jobId}/workers/${String(rank)}`, `pid:${String(process.pid)}`, metadata);
-    context.log.info("training worker joined", { rank, worldSize, threads, device, engine: engine.description });
+    context.log.debug("training worker joined", { rank, worldSize, threads, device, engine: engine.description });
     context.metrics.report({ rank, worldSize, threads });
     const unregister = (): void => void endpoint.close();
     context.signal.addEventListener("abort", unregister, { once: true });

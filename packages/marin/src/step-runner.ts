@@ -1,4 +1,4 @@
-import { withLocalContext } from "@marin/iris";
+import { getIrisCtx, withLocalContext } from "@marin/iris";
 import { createLogger } from "@marin/rigging";
 
 import type { ExperimentEvent } from "./events.js";
@@ -45,7 +45,7 @@ export function inlineRunner(): StepRunner {
       };
       const { signal, progress } = listener;
       const context = {
-        jobId: `local/${name}`,
+        jobId: `${getIrisCtx()?.jobId ?? "local"}/${name}`,
         signal,
         extensions: contextExtensions({ taskIndex: 0, numTasks: 1 }),
         log: createLogger({ write: (line) => { log(line.trimEnd()); } }),

@@ -1,12 +1,12 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { gpt2, TokenStore, Trainer, trainerConfigSchema, type Gpt2Config, type LanguageModel, type StepInfo } from "@marin/levanter";
-import { createLogger } from "@marin/rigging";
+import { gpt2, joinDistributed, TokenStore, Trainer, trainerConfigSchema, type Engine, type Gpt2Config, type LanguageModel, type StepInfo } from "@marin/levanter";
+import { createLogger, type Logger } from "@marin/rigging";
 import { z } from "zod";
 
 import { defineStep, type Artifact, type StepContext } from "../step.js";
-import { computeResources, withEngine } from "./compute.js";
+import { computeResources, type ComputeConfig } from "./compute.js";
 import { writeLossCurve } from "./loss-curve.js";
 import { tokensPath, type TokensResult } from "./tokens.js";
 
@@ -64,10 +64,9 @@ export const trainStep = defineStep({
     const modelConfig = { ...shape, vocabSize: tokens.vocabSize };
     const model = gpt2(modelConfig);
     const parameters = countParameters(model);
-    const result = await withEngine(config, log, async (engine) => {
+    const result = await asWorker(config, log, async (engine, warnings) => {
       log(`${millions(parameters)} parameters, ${millions(tokens.tokenCount)} training tokens, ${engine.description}`);
-      const options = { engine, log: createLogger({ write: (line) => { log(line.trimEnd()); } }) };
-      const trainer = new Trainer({ ...trainerConfig, sequenceLength: shape.sequenceLength }, options);
+      const trainer = new Trainer({ ...trainerConfig, sequenceLength: shape.sequenceLength }, { engine, log: warnings });
       let first = true;
       const onStep = ({ step }: StepInfo): void => {
         if (first && step > 1) log(`continues after step ${step - 1}`);
@@ -81,6 +80,17 @@ export const trainStep = defineStep({
     return { model: modelConfig, checkpoint: `checkpoints/${basename(result.checkpoint)}`, parameters, steps: result.step, loss: result.loss };
   },
 });
+
+/** Joins training as the context's worker, has `use` train with its engine, and leaves. */
+async function asWorker<T>(config: ComputeConfig, log: (message: string) => void, use: (engine: Engine, warnings: Logger) => Promise<T>): Promise<T> {
+  const warnings = createLogger({ write: (line) => { log(line.trimEnd()); } });
+  const worker = await joinDistributed({ ...config, log: warnings });
+  try {
+    return await use(worker.engine, warnings);
+  } finally {
+    await worker.leave();
+  }
+}
 
 /** Model and checkpoint directory of a trained artifact. */
 export function trainedModel({ directory, result }: Artifact<TrainedModel>): { model: LanguageModel; checkpoint: string } {
