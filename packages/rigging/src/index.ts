@@ -3,7 +3,7 @@ export { formatBytes, parseBytes } from "./bytes.js";
 export { formatDuration, parseDuration } from "./duration.js";
 export { escapeControls } from "./escape.js";
 export { createLogger, logLevels, silentLogger, type LogFields, type LogLevel, type Logger, type LoggerOptions } from "./log.js";
-export { Metrics, type Counter, type Gauge, type Histogram, type HistogramOptions, type Labels, type MetricOptions, type MetricsServer } from "./metrics.js";
+export { createMetrics, type Counter, type Gauge, type Histogram, type HistogramOptions, type Labels, type MetricOptions, type Metrics, type MetricsServer } from "./metrics.js";
 export { Secret, SecretStore, type SecretStoreOptions } from "./secrets.js";
 export { fileError, type FileOperation } from "./files/file-error.js";
 export { readJson, sha256File } from "./files/read.js";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Metrics } from "./metrics.js";
+import { createMetrics } from "./metrics.js";
 
 test("the page is what Prometheus reads", async () => {
-  const metrics = new Metrics();
+  const metrics = await createMetrics();
   const jobs = metrics.counter({ name: "jobs_total", help: "Jobs that ended.", labels: ["state"] });
   jobs.add(1, { state: "SUCCEEDED" });
   jobs.add(2, { state: "SUCCEEDED" });
@@ -32,7 +32,7 @@ test("the page is what Prometheus reads", async () => {
 });
 
 test("the page is served at /metrics, on this machine only", async () => {
-  const metrics = new Metrics();
+  const metrics = await createMetrics();
   metrics.gauge({ name: "up", help: "Always 1." }).set(1);
   const server = await metrics.serve();
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
@@ -47,7 +47,7 @@ test("the page is served at /metrics, on this machine only", async () => {
 });
 
 test("two sets of metrics do not meet; what cannot be is refused", async () => {
-  const [a, b] = [new Metrics(), new Metrics()];
+  const [a, b] = [await createMetrics(), await createMetrics()];
   a.counter({ name: "n", help: "n" }).add();
   b.counter({ name: "n", help: "n" }).add(5);
   expect(await a.page()).toContain("n 1");

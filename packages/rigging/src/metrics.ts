@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { MarinError } from "@marin/ducky";
-import { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
+import type { Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
 
 /** What tells apart the series of one metric: `{ state: "failed" }`. */
 export type Labels = Readonly<Record<string, string | number>>;
@@ -57,47 +57,68 @@ export interface MetricsServer extends AsyncDisposable {
 
 type Metric = PromCounter | PromGauge | PromHistogram;
 
+type Library = typeof import("prom-client");
+
+/** Measurements that nobody has taken yet. The library that writes the page is loaded here, not before. */
+export async function createMetrics(): Promise<Metrics> {
+  return new ProcessMetrics(await import("prom-client"));
+}
+
 /**
  * Measurements of a process, as a page that Prometheus reads. Asking for a metric again gives the same one. Values are
  * numbers and labels only: nothing secret belongs into them.
  */
-export class Metrics {
-  readonly #registry = new Registry();
-  readonly #known = new Map<string, { readonly metric: Metric; readonly signature: string }>();
-
+export interface Metrics {
   /**
    * A count by name.
    *
    * @throws MarinError RIGGING_BAD_METRIC when the name cannot be one, or the metric is known as something else
    */
-  counter(options: MetricOptions): Counter {
-    const metric = this.#metric(options, "counter", (settings) => new PromCounter(settings));
-    return { add: (amount = 1, labels = {}) => record(options.name, () => (metric as PromCounter).inc({ ...labels }, amount)) };
-  }
-
+  counter(options: MetricOptions): Counter;
   /** A gauge by name. @throws MarinError RIGGING_BAD_METRIC */
-  gauge(options: MetricOptions): Gauge {
-    const metric = this.#metric(options, "gauge", (settings) => new PromGauge(settings));
-    return { set: (value, labels = {}) => record(options.name, () => (metric as PromGauge).set({ ...labels }, value)) };
-  }
-
+  gauge(options: MetricOptions): Gauge;
   /** A histogram by name. @throws MarinError RIGGING_BAD_METRIC */
-  histogram({ buckets, ...options }: HistogramOptions): Histogram {
-    const metric = this.#metric(options, `histogram ${String(buckets)}`, (settings) => new PromHistogram({ ...settings, ...(buckets === undefined ? {} : { buckets: [...buckets] }) }));
-    return { observe: (value, labels = {}) => record(options.name, () => (metric as PromHistogram).observe({ ...labels }, value)) };
-  }
-
+  histogram(options: HistogramOptions): Histogram;
   /** The page: Prometheus's text format, version 0.0.4. */
-  page(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
+  page(): Promise<string>;
   /**
    * Serves the page at /metrics.
    *
    * @param options - `host`, default 127.0.0.1; `port`, default any that is free
    * @throws MarinError RIGGING_PORT_TAKEN
    */
+  serve(options?: { readonly host?: string; readonly port?: number }): Promise<MetricsServer>;
+}
+
+class ProcessMetrics implements Metrics {
+  readonly #library: Library;
+  readonly #registry: Registry;
+  readonly #known = new Map<string, { readonly metric: Metric; readonly signature: string }>();
+
+  constructor(library: Library) {
+    this.#library = library;
+    this.#registry = new library.Registry();
+  }
+
+  counter(options: MetricOptions): Counter {
+    const metric = this.#metric(options, "counter", (settings) => new this.#library.Counter(settings));
+    return { add: (amount = 1, labels = {}) => record(options.name, () => (metric as PromCounter).inc({ ...labels }, amount)) };
+  }
+
+  gauge(options: MetricOptions): Gauge {
+    const metric = this.#metric(options, "gauge", (settings) => new this.#library.Gauge(settings));
+    return { set: (value, labels = {}) => record(options.name, () => (metric as PromGauge).set({ ...labels }, value)) };
+  }
+
+  histogram({ buckets, ...options }: HistogramOptions): Histogram {
+    const metric = this.#metric(options, `histogram ${String(buckets)}`, (settings) => new this.#library.Histogram({ ...settings, ...(buckets === undefined ? {} : { buckets: [...buckets] }) }));
+    return { observe: (value, labels = {}) => record(options.name, () => (metric as PromHistogram).observe({ ...labels }, value)) };
+  }
+
+  page(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
   async serve({ host = "127.0.0.1", port = 0 }: { readonly host?: string; readonly port?: number } = {}): Promise<MetricsServer> {
     const server = createServer((request, response) => {
       if (request.url !== "/metrics") return void response.writeHead(404).end();
