@@ -70,11 +70,11 @@ export async function askParent(n: number): Promise<number> {
 }
 
 /** Starts a worker in this worker, and so on, and lets the last one spin; each prints its pid. */
-export async function nest(levels: number): Promise<void> {
+export async function nest(levels: number, tag: string): Promise<void> {
   console.log(`pid ${process.pid}`);
   if (levels === 0) spin();
-  const worker = await FrayWorker.start({ kind: "process", name: `level-${levels}`, detached: levels === 2 });
-  await worker.call(entry<typeof nest>(import.meta.url, "nest"), [levels - 1]);
+  const worker = await FrayWorker.start({ kind: "process", name: tag, detached: levels === 2 });
+  await worker.call(entry<typeof nest>(import.meta.url, "nest"), [levels - 1, tag]);
 }
 
 let member: PoolMember | undefined;
