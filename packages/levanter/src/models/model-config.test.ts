@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { elementCount } from "../engine/shape.js";
+import { gpt2 } from "./gpt2.js";
+import { buildModel, modelConfigSchema, type ModelPreset } from "./model-config.js";
+
+it.each<[ModelPreset, number]>([
+  // As published for GPT-2's vocabulary.
+  ["gpt2-small", 124_439_808],
+  ["gpt2-medium", 354_823_168],
+  ["gpt2-large", 774_030_080],
+  ["gpt2-xl", 1_557_611_200],
+])("%s has %i parameters", (name, count) => {
+  const model = buildModel(name, 50_257);
+  expect(Object.values(model.parameters).reduce((sum, { shape }) => sum + elementCount(shape), 0)).toBe(count);
+  expect(model.maxSequenceLength).toBe(1024);
+});
+
+it("builds a model from its fields, with the tokens' vocabulary where none is given", () => {
+  const fields = { layers: 1, hiddenSize: 8, heads: 2, sequenceLength: 16 };
+  expect(buildModel(modelConfigSchema.parse(fields), 40).config).toEqual(gpt2({ ...fields, vocabSize: 40 }).config);
+  expect(buildModel(modelConfigSchema.parse({ ...fields, vocabSize: 64 }), 40).vocabSize).toBe(64);
+});
