@@ -371,3 +371,56 @@ test("interleaved calls, streams and cancellations give what each would alone", 
     { numRuns: 60 },
   );
 });
+
+test("whenever either end closes, every call settles, every generator is closed, and no answer is wrong", async () => {
+  const service = defineService("test.closing", {
+    later: unary({ input: z.strictObject({ n: z.number(), turns: z.number() }), output: z.number() }),
+    items: serverStream({ input: z.number(), output: z.number() }),
+  });
+  const wait = async (turns: number) => {
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(6), { minLength: 1, maxLength: 12 }), fc.nat(8), fc.boolean(), async (turns, closeAfter, byServer) => {
+      let generators = 0;
+      const { server, connection, client } = connect(service, {
+        later: async ({ n, turns: delay }) => {
+          await wait(delay);
+          return n;
+        },
+        async *items(limit) {
+          generators += 1;
+          try {
+            for (let n = 0; n < limit; n += 1) {
+              await wait(1);
+              yield n;
+            }
+          } finally {
+            generators -= 1;
+          }
+        },
+      });
+      const outcome = async (n: number, delay: number): Promise<unknown> => {
+        if (n % 2 === 0) return client.later({ n, turns: delay }).catch((error: MarinError) => error.code);
+        let expected = 0;
+        try {
+          for await (const item of client.items(delay)) expect(item).toBe(expected++);
+          return expected;
+        } catch (error) {
+          return (error as MarinError).code;
+        }
+      };
+      const outcomes = turns.map((delay, n) => outcome(n, delay));
+      await wait(closeAfter);
+      (byServer ? server : connection).close();
+      const settled = await Promise.all(outcomes);
+      settled.forEach((got, n) => {
+        expect([n % 2 === 0 ? n : turns[n], "DUCKY_CLOSED"]).toContain(got);
+      });
+      await Promise.all([server.closed, connection.closed]);
+      await wait(10);
+      expect(generators).toBe(0);
+    }),
+    { numRuns: 60 },
+  );
+});
