@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -63,6 +63,9 @@ describe("runCommand", () => {
     [["toy", "other"], "one experiment a run: got toy other"],
     [[], "--list"],
     [["toy", "--prefix", ""], "--prefix needs a folder"],
+    [["toy", "--max-concurrent", "0"], "a whole number from 1 is needed"],
+    [["toy", "--run-only", ","], "name at least one step"],
+    [["toy", "--force", "smu"], "did you mean sum?"],
   ])("explains wrong usage %j and exits with 2", async (args, message) => {
     const plain = await run(args);
     expect(plain.code).toBe(2);
@@ -97,13 +100,33 @@ describe("runCommand", () => {
     ["bad-data", "TOY_BAD", "with data"],
     ["map", "MARIN_STEP_RESULT", "counts must be a plain JSON value"],
     ["nan", "MARIN_STEP_RESULT", "loss must be a plain JSON value"],
+    ["die", "IRIS_WORKER_LOST", "SIGKILL"],
+    ["exit", "IRIS_WORKER_LOST", "3"],
   ])("ends with one error event when a step does this: %s", async (how, code, message) => {
     const finished = await run(["unruly", "--json", "--prefix", join(directory, "store"), "--set", `how=${how}`]);
     const { code: exitCode, stderr } = finished;
     const events = (eventsOf(finished) as { readonly event: string }[]).filter(({ event }) => event !== "job");
     expect(exitCode).toBe(1);
-    expect(events.map(({ event }) => event)).toEqual(["run-started", "step-started", "error"]);
+    expect(events.map(({ event }) => event).filter((event) => event !== "output")).toEqual(["run-started", "step-started", "error"]);
     expect(events.at(-1)).toMatchObject({ code, step: "misbehave", message: expect.stringContaining(message) as string });
     expect(stderr).toMatch(/^error: step misbehave: .*\n$/);
+  });
+
+  it("refuses a step that asks for more than the cluster has, naming what and how much", async () => {
+    const finished = await run(["unruly", "--json", "--prefix", join(directory, "store"), "--set", "how=greedy"]);
+    const event = eventsOf(finished).at(-1) as { readonly message: string };
+    expect(finished.code).toBe(1);
+    expect(event).toMatchObject({ event: "error", code: "IRIS_UNSCHEDULABLE", step: "misbehave" });
+    expect(event.message).toMatch(/cpu.*4096/);
+  });
+
+  it("says in a dry run what would run, why and where, and writes nothing", async () => {
+    const args = ["toy", "--prefix", join(directory, "store"), "--dry-run"];
+    const { code, stdout } = await run([...args, "--run-only", "sum"]);
+    expect(code).toBe(0);
+    expect(stdout.replaceAll(/ {2,}/g, " | ")).toMatch(/numbers \| would run \| no artifact \| local, 1 cpu \| .*\nsum \| would run \| input numbers would run \| local, 1 cpu \| /);
+    expect(eventsOf(await run([...args, "--json"]))).toMatchObject([{ event: "plan", cluster: "local", steps: [{ step: "numbers", action: "run", reason: "no artifact" }, { step: "sum" }, { step: "average" }] }]);
+    expect(await readdir(directory)).toEqual([]);
+    await expect(run([...args, "--cluster", "nowhere", "--json"]).then(eventsOf)).resolves.toMatchObject([{ event: "error", code: "IRIS_CLUSTER_UNKNOWN", message: expect.stringContaining("nowhere.json") as string }]);
   });
 });

@@ -1,1 +1,2 @@
 throw new Error("this script cannot be loaded");
+export {};

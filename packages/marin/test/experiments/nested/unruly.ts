@@ -5,8 +5,14 @@ import { z } from "zod";
 const misbehaveStep = defineStep({
   name: "misbehave",
   version: 1,
+  resources: ({ how }: { how: string }) => ({ cpu: how === "greedy" ? 4096 : 1 }),
   async run({ config }: StepContext<{ how: string }>): Promise<unknown> {
     switch (config.how) {
+      case "die":
+        process.kill(process.pid, "SIGKILL");
+        return new Promise((resolve) => setTimeout(resolve, 60_000));
+      case "exit":
+        return process.exit(3);
       case "print":
         console.log("this is no event");
         return {};
