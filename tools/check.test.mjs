@@ -105,7 +105,7 @@ describe("the layout", () => {
       "packages/zephyr/eslint.config.mjs": () => "export default [];\n",
       "packages/zephyr/src/BadName.ts": () => "export const x = 1;\n",
       "packages/zephyr/tsconfig.paths.json": () => '{ "compilerOptions": { "paths": { "lev": ["../levanter/src/index.ts"] } } }\n',
-      "docs/planted.md": () => "See [nothing](nowhere.md).\n",
+      "docs/planted.md": () => "See [nothing](nowhere.md).\n\n<!-- ../layers.mjs -->\n```js\nexport const layers = {};\n```\n",
       "packages/extra/package.json": () => '{ "name": "@marin/extra" }\n',
       "package.json": editJson((manifest) => (manifest.devDependencies["@marin/levanter"] = "workspace:*")),
     }).join("\n");
@@ -113,6 +113,7 @@ describe("the layout", () => {
     expect(problems).toContain("packages/zephyr/src/BadName.ts  marin/layout  code files are named in kebab-case");
     expect(problems).toContain("packages/zephyr/tsconfig.paths.json  marin/layers  paths, baseUrl, rootDirs and references can reach into other packages");
     expect(problems).toContain('docs/planted.md  marin/links  "nowhere.md" leads nowhere');
+    expect(problems).toContain("docs/planted.md  marin/links  the block after <!-- ../layers.mjs --> is not what the file holds");
     expect(problems).toContain("packages/extra  marin/layers  layers.mjs does not know extra");
     expect(problems).toContain("package.json  marin/layers  the root must not depend on @marin/levanter");
   });
