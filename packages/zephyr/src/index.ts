@@ -1,7 +1,7 @@
 export { getIrisCtx, zephyrContext, type Counters, type ZephyrContext } from "./context.js";
 export { Dataset, type DatasetSource } from "./dataset.js";
 export { listFiles, type ListedFile, type ListFilesOptions } from "./list-files.js";
-export type { ParquetCompression, ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./parquet/types.js";
+export type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./parquet/types.js";
 export { JsonlReader, type JsonlReaderOptions } from "./readers/jsonl.js";
 export { ParquetReader, type ParquetReaderOptions } from "./readers/parquet.js";
 export { formatOf, readRecords, recordExtensions, type ReadRecordsOptions, type RecordFormat } from "./readers/records.js";

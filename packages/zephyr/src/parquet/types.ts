@@ -80,3 +80,6 @@ export type ParquetRecord = Readonly<Record<string, ParquetValue>>;
 
 /** How the pages of a file are compressed. */
 export type ParquetCompression = "uncompressed" | "snappy" | "gzip" | "brotli" | "zstd";
+
+/** The library that encodes and decodes. */
+export type ParquetCodec = "hyparquet" | "parquetjs-lite";

@@ -1,9 +1,10 @@
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema, type RowGroup } from "hyparquet";
+import { readLite } from "../parquet/lite.js";
 import { decompressors } from "../parquet/codecs.js";
 import { columnDecoder, refuseUnsupported, storedForm, storedParsers } from "../parquet/decode.js";
 import { typeOf } from "../parquet/schema.js";
-import type { ParquetRecord, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
+import type { ParquetCodec, ParquetRecord, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
 import { type ByteSource, openSource } from "../sources.js";
 import { currentStorage } from "../storage.js";
 
@@ -13,6 +14,11 @@ export interface ParquetReaderOptions {
   readonly path: string;
   /** The columns to read; only their bytes are fetched. Default: all. */
   readonly columns?: readonly string[];
+  /**
+   * The library that decodes. "parquetjs-lite" reads files that it has written, whole in memory; it is there for its users'
+   * files. Default "hyparquet".
+   */
+  readonly codec?: ParquetCodec;
   /** Where the file lies. Default: the running task's storage, or the process's own. */
   readonly storage?: Storage;
   /** Aborts the reading. Default: never. */
@@ -77,6 +83,12 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
     const columns = this.#chosen(tree.children.map(({ element }) => element.name));
     const chosen = tree.children.filter(({ element }) => columns.includes(element.name));
     refuseUnsupported(path, { ...tree, children: chosen });
+    if (this.#options.codec === "parquetjs-lite") {
+      signal?.throwIfAborted();
+      const whole = await source.read(0, source.bytes);
+      yield* readLite(path, Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength), await this.schema(), columns) as AsyncGenerator<T>;
+      return;
+    }
     const decoders = chosen.map((node) => ({ name: node.element.name, decode: columnDecoder(node) }));
     const stored = storedForm(metadata);
     let rowStart = 0;

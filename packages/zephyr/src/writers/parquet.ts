@@ -1,18 +1,22 @@
 import { MarinError, type Storage } from "@marin/iris";
-import { ByteWriter, ParquetWriter as PageWriter } from "hyparquet-writer";
 import type { DatasetSource } from "../dataset.js";
-import { codecNames, compressors } from "../parquet/codecs.js";
 import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
-import { completeSchema, schemaElements } from "../parquet/schema.js";
-import type { ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
+import { LiteEngine } from "../parquet/lite.js";
+import { type ParquetEngine, PageEngine } from "../parquet/page-engine.js";
+import type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { WholeFile } from "./whole-file.js";
 
 /** Settings of a {@link ParquetWriter}. */
 export interface ParquetWriterOptions {
   /** The columns. A record may leave out nullable ones, and may have no others. */
   readonly schema: ParquetSchema;
-  /** How pages are compressed. Default "zstd". */
+  /** How pages are compressed. Default "zstd", with parquetjs-lite "snappy". */
   readonly compression?: ParquetCompression;
+  /**
+   * The library that encodes. "parquetjs-lite" writes the form that its users' programs read: format version 1, a few plain
+   * types, no zstd. Default "hyparquet", which writes everything.
+   */
+  readonly codec?: ParquetCodec;
   /** Rows in a row group, the unit that a reader holds in memory. Default 10,000. */
   readonly rowGroupRows?: number;
   /** A row group also ends when its values take about so many bytes. Default 64 MiB. */
@@ -41,23 +45,22 @@ export interface ParquetSummary {
  */
 export class ParquetWriter implements AsyncDisposable {
   readonly #path: string;
-  readonly #options: Required<Omit<ParquetWriterOptions, "notes" | "storage" | "compression">>;
+  readonly #options: Required<Pick<ParquetWriterOptions, "schema" | "rowGroupRows" | "rowGroupBytes">>;
   readonly #encoders: ReturnType<typeof columnEncoders>;
-  readonly #buffer = new ByteWriter(1 << 20);
-  readonly #pages: PageWriter;
+  readonly #engine: ParquetEngine;
   readonly #file: WholeFile;
-  #columns: Map<string, unknown[]>;
-  #rows = 0;
+  #rows: (readonly unknown[])[] = [];
   #size: Size = { bytes: 0 };
   #records = 0;
   #rowGroups = 0;
 
   /**
    * @param path - the file; what is there is replaced on close
-   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes below 1)
+   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes below 1), ZEPHYR_PARQUET_UNSUPPORTED
+   * (a type or compression that parquetjs-lite does not have)
    */
   constructor(path: string, options: ParquetWriterOptions) {
-    const { schema, compression = "zstd", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, notes = {} } = options;
+    const { schema, codec = "hyparquet", compression = codec === "hyparquet" ? "zstd" : "snappy", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, notes = {} } = options;
     for (const [name, count] of Object.entries({ rowGroupRows, rowGroupBytes })) {
       if (Number.isSafeInteger(count) && count >= 1) continue;
       throw new MarinError("ZEPHYR_BAD_COUNT", `${name} is ${String(count)}, and must be a whole number of at least 1.`, { data: { name, count } });
@@ -65,15 +68,8 @@ export class ParquetWriter implements AsyncDisposable {
     this.#path = path;
     this.#options = { schema, rowGroupRows, rowGroupBytes };
     this.#encoders = columnEncoders(schema);
-    this.#pages = new PageWriter({
-      writer: this.#buffer,
-      schema: schemaElements(schema),
-      codec: codecNames[compression],
-      compressors,
-      kvMetadata: Object.entries(notes).map(([key, value]) => ({ key, value })),
-      createdBy: "marin-zephyr version 0.1.0",
-    });
-    this.#columns = this.#emptyColumns();
+    const written = { schema, compression, notes };
+    this.#engine = codec === "hyparquet" ? new PageEngine(written) : new LiteEngine(written);
     this.#file = new WholeFile(path, options.storage);
   }
 
@@ -87,21 +83,20 @@ export class ParquetWriter implements AsyncDisposable {
   async write(record: ParquetRecord): Promise<void> {
     if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     let column = "";
-    const row: unknown[] = [];
+    let row: unknown[] = [];
     try {
       refuseUnknown(record, this.#options.schema, "");
       for (const [name, encode] of this.#encoders) {
         column = name;
         row.push(encode(record[name], this.#size));
       }
+      row = this.#engine.stored(row);
     } catch (cause) {
       throw this.#badRecord(this.#records + 1, `column ${cause instanceof Misfit ? cause.column : column}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
     }
-    let index = 0;
-    for (const values of this.#columns.values()) values.push(row[index++]);
-    this.#rows += 1;
+    this.#rows.push(row);
     this.#records += 1;
-    if (this.#rows >= this.#options.rowGroupRows || this.#size.bytes >= this.#options.rowGroupBytes) await this.#endRowGroup();
+    if (this.#rows.length >= this.#options.rowGroupRows || this.#size.bytes >= this.#options.rowGroupBytes) await this.#endRowGroup();
   }
 
   /**
@@ -112,9 +107,7 @@ export class ParquetWriter implements AsyncDisposable {
   async close(): Promise<ParquetSummary> {
     if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     await this.#endRowGroup();
-    completeSchema(this.#pages.schema);
-    void this.#pages.finish();
-    await this.#flush();
+    await this.#engine.finish(this.#file);
     return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#file.close() };
   }
 
@@ -128,26 +121,13 @@ export class ParquetWriter implements AsyncDisposable {
     return this.abort();
   }
 
-  #emptyColumns(): Map<string, unknown[]> {
-    return new Map(Object.keys(this.#options.schema).map((name) => [name, []]));
-  }
-
   async #endRowGroup(): Promise<void> {
-    if (this.#rows === 0) return;
-    const columnData = [...this.#columns].map(([name, data]) => ({ name, data }));
-    // Without a flush of its own the buffer makes this synchronous.
-    void this.#pages.write({ columnData, rowGroupSize: this.#rows });
-    this.#columns = this.#emptyColumns();
-    this.#rows = 0;
+    if (this.#rows.length === 0) return;
+    const rows = this.#rows;
+    this.#rows = [];
     this.#size = { bytes: 0 };
     this.#rowGroups += 1;
-    await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
-    const bytes = Uint8Array.from(this.#buffer.getBytes());
-    this.#buffer.index = 0;
-    await this.#file.write(bytes);
+    await this.#engine.rowGroup(this.#file, rows);
   }
 
   #badRecord(record: number, reason: string, cause?: unknown): MarinError {

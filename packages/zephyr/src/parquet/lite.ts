@@ -1,0 +1,147 @@
+import { MarinError } from "@marin/iris";
+import type { WholeFile } from "../writers/whole-file.js";
+import { Misfit } from "./encode.js";
+import type { EngineOptions, ParquetEngine } from "./page-engine.js";
+import type { ParquetCompression, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./types.js";
+
+/** What the profile of parquetjs-lite calls our types. Left out is whatever it does not hold exactly, or cannot read back. */
+const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
+  boolean: "BOOLEAN",
+  int8: "INT_8",
+  int16: "INT_16",
+  int32: "INT32",
+  int64: "INT64",
+  uint8: "UINT_8",
+  uint16: "UINT_16",
+  float32: "FLOAT",
+  float64: "DOUBLE",
+  string: "UTF8",
+  bytes: "BYTE_ARRAY",
+  date: "DATE",
+};
+
+const codecs: Readonly<Partial<Record<ParquetCompression, string>>> = { uncompressed: "UNCOMPRESSED", snappy: "SNAPPY", gzip: "GZIP" };
+
+type Library = (typeof import("parquetjs-lite"))["default"];
+type Writer = InstanceType<Library["ParquetWriter"]>;
+
+/** Writes with parquetjs-lite: format version 1, pages v1. */
+export class LiteEngine implements ParquetEngine {
+  readonly #options: EngineOptions;
+  readonly #columns: readonly { readonly name: string; readonly type: ParquetType; readonly optional: boolean }[];
+  #writer: Promise<Writer> | undefined;
+
+  /** @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED naming the column or the codec that is outside of the library's profile */
+  constructor(options: EngineOptions) {
+    const { schema, compression } = options;
+    if (codecs[compression] === undefined) {
+      throw unsupported(`it does not know the compression ${compression}; use ${Object.keys(codecs).join(", ")}`, { compression });
+    }
+    this.#options = options;
+    this.#columns = Object.entries(schema).map(([name, type]) => ({ name, type: innerType(type), optional: typeof type === "object" && "nullable" in type }));
+    for (const { name, type } of this.#columns) {
+      if (typeof type === "string" && types[type] !== undefined) continue;
+      const shown = typeof type === "string" ? type : (Object.keys(type)[0] ?? "");
+      throw unsupported(`it does not hold the type ${shown} of column ${name} exactly; it holds ${Object.keys(types).join(", ")}, each nullable or not, and nothing nested`, { column: name, type: shown });
+    }
+  }
+
+  stored(row: unknown[]): unknown[] {
+    return this.#columns.map(({ name, type }, index) => toLite(row[index], type, name));
+  }
+
+  async rowGroup(file: WholeFile, rows: readonly (readonly unknown[])[]): Promise<void> {
+    const writer = await this.#open(file);
+    writer.setRowGroupSize(rows.length);
+    for (const row of rows) await thrown(() => writer.appendRow(Object.fromEntries(this.#columns.map(({ name }, index) => [name, row[index]]))));
+  }
+
+  async finish(file: WholeFile): Promise<void> {
+    const writer = await this.#open(file);
+    await thrown(() => writer.close());
+  }
+
+  #open(file: WholeFile): Promise<Writer> {
+    return (this.#writer ??= this.#begin(file));
+  }
+
+  async #begin(file: WholeFile): Promise<Writer> {
+    const { default: library } = await import("parquetjs-lite");
+    const { compression, notes } = this.#options;
+    const fields = this.#columns.map(({ name, type, optional }) => [name, { type: types[type as ParquetScalar] ?? "", optional, compression: codecs[compression] ?? "", statistics: false }] as const);
+    const sink = {
+      write: (bytes: Uint8Array, done: (error?: unknown) => void) => void file.write(bytes).then(() => done(), done),
+      end: (done: (error?: unknown) => void) => done(),
+    };
+    const writer = await library.ParquetWriter.openStream(new library.ParquetSchema(Object.fromEntries(fields)), sink, { useDataPageV2: false });
+    for (const [key, value] of Object.entries(notes)) writer.setMetadata(key, value);
+    return writer;
+  }
+}
+
+/**
+ * The rows of a file, read by the library.
+ *
+ * @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED when the file is outside of its profile
+ */
+export async function* readLite(path: string, bytes: Buffer, schema: ParquetSchema, columns: readonly string[]): AsyncGenerator<Record<string, ParquetValue>> {
+  const { default: library } = await import("parquetjs-lite");
+  const chosen = columns.map((name) => ({ name, type: innerType(schema[name] ?? "bytes") }));
+  const foreign = chosen.find(({ type }) => typeof type !== "string" || types[type] === undefined);
+  if (foreign !== undefined) throw outside(path, `column ${foreign.name} has a type that it does not hold exactly`);
+  try {
+    const reader = await library.ParquetReader.openBuffer(bytes, { rawStatistics: true });
+    const cursor = reader.getCursor([...columns]);
+    for (let row = await cursor.next(); row !== null; row = await cursor.next()) {
+      const values = row;
+      yield Object.fromEntries(chosen.map(({ name, type }) => [name, fromLite(values[name], type)]));
+    }
+  } catch (cause) {
+    // It throws strings as well.
+    throw outside(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function innerType(type: ParquetType): ParquetType {
+  return typeof type === "object" && "nullable" in type ? type.nullable : type;
+}
+
+function toLite(value: unknown, type: ParquetType, column: string): unknown {
+  if (value === null) return null;
+  if (type === "int64") {
+    const number = Number(value as bigint);
+    if (!Number.isSafeInteger(number)) throw new Misfit(column, `parquetjs-lite holds no whole number beyond ${String(Number.MAX_SAFE_INTEGER)} exactly, found ${String(value as bigint)}`);
+    return number;
+  }
+  if (type === "date") return new Date((value as number) * 86_400_000);
+  if ((type === "float32" || type === "float64") && (Number.isNaN(value) || Object.is(value, -0))) {
+    throw new Misfit(column, `parquetjs-lite does not hold ${Object.is(value, -0) ? "-0" : "NaN"}`);
+  }
+  return value;
+}
+
+function fromLite(value: unknown, type: ParquetType): ParquetValue {
+  if (value === undefined || value === null) return null;
+  if (type === "int64") return BigInt(value as bigint | number);
+  return type === "bytes" ? Uint8Array.from(value as Buffer) : (value as ParquetValue);
+}
+
+/** The library throws strings. */
+async function thrown<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function unsupported(reason: string, data: Readonly<Record<string, unknown>>): MarinError {
+  return new MarinError("ZEPHYR_PARQUET_UNSUPPORTED", `parquetjs-lite cannot write this file: ${reason}. The default codec can.`, { data });
+}
+
+function outside(path: string, reason: string, cause?: unknown): MarinError {
+  return new MarinError("ZEPHYR_PARQUET_UNSUPPORTED", `parquetjs-lite does not read ${path}: ${reason}. It reads what it has written itself; leave out the option codec to read all files.`, {
+    data: { path, reason },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
