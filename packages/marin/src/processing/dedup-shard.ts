@@ -55,6 +55,14 @@ export interface DividedShard {
 /** Characters of a text that are shown as its beginning. */
 const beginningLength = 600;
 
+/** A text's beginning, cut after a word where there is one. */
+function beginningOf(text: string): string {
+  const characters = Array.from(text.slice(0, 2 * beginningLength + 2));
+  if (characters.length <= beginningLength) return text;
+  const cut = characters.slice(0, beginningLength + 1).join("");
+  return `${cut.replace(/\s\S*$/u, "").trimEnd()} …`;
+}
+
 /** Writes what a shard keeps into the shards of the two parts. */
 export async function divideShard({ path, shard, shards, removed, shown, rule, outputDir }: DivideTask): Promise<DividedShard> {
   const counts: Record<Split, DocumentCounts> = { train: { documents: 0, bytes: 0 }, validation: { documents: 0, bytes: 0 } };
@@ -65,7 +73,7 @@ export async function divideShard({ path, shard, shards, removed, shown, rule, o
   try {
     let place = 0;
     for await (const { id, text, source } of readShard(path, getIrisCtx()?.signal)) {
-      if (wanted.has(place)) beginnings[place] = Array.from(text.slice(0, 2 * beginningLength)).slice(0, beginningLength).join("");
+      if (wanted.has(place)) beginnings[place] = beginningOf(text);
       if (!gone.has(place)) {
         const split = splitOf(id, rule);
         counts[split].documents += 1;

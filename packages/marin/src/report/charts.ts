@@ -20,8 +20,8 @@ export interface LineChart {
   readonly height: number;
   /** Whether it is one of two beside each other, and has the narrow form only. Default: false. */
   readonly small?: boolean;
-  /** Whether the values begin at 0. */
-  readonly zero?: boolean;
+  /** "zero": the values begin at 0; "log": each line of the grid is a multiple of the one below. Default: from the least to the greatest. */
+  readonly scale?: "zero" | "log";
 }
 
 const WIDE = 720;
@@ -35,7 +35,7 @@ export function lineChart(chart: LineChart): Markup {
   return h("figure", null, h("figcaption", null, chart.title), drawings);
 }
 
-function svg({ title, description, label, points, references = [], smoothing = 1, zero = false }: LineChart, width: number, height: number): string {
+function svg({ title, description, label, points, references = [], smoothing = 1, scale }: LineChart, width: number, height: number): string {
   const { document } = parseHTML("<html></html>");
   const narrow = width === NARROW;
   const plot = Plot.plot({
@@ -50,12 +50,12 @@ function svg({ title, description, label, points, references = [], smoothing = 1
     ariaDescription: description,
     style: { fontSize: "13px", fontFamily: "inherit", background: "none", overflow: "visible" },
     x: { label: "training step", ticks: narrow ? 4 : 8, tickFormat: ",d", nice: false },
-    y: { label, grid: true, ticks: narrow ? 4 : 5, zero, nice: true, labelArrow: "none" },
+    y: { label, grid: true, ticks: narrow ? 4 : 5, zero: scale === "zero", nice: true, labelArrow: "none", ...(scale === "log" ? { type: "log", tickFormat: "~g" } : {}) },
     marks: [
       Plot.ruleY(references, { y: "value", stroke: "var(--second)", strokeDasharray: "5 4" }),
       smoothing > 1 ? Plot.lineY(points, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1, strokeOpacity: 0.35 }) : null,
       Plot.lineY(points, Plot.windowY({ k: smoothing, anchor: "middle", reduce: "mean" }, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1.75 })),
-      Plot.text(references, { y: "value", text: "name", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "var(--second-text)", stroke: "var(--page)", strokeWidth: 4 }),
+      Plot.text(references, { y: "value", text: "name", frameAnchor: "left", textAnchor: "start", dx: 6, dy: -8, fill: "var(--second-text)", stroke: "var(--page)", strokeWidth: 4 }),
     ],
   });
   plot.setAttribute("role", "img");

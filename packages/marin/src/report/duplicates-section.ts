@@ -16,11 +16,11 @@ export function duplicatesSection(duplicates: NonNullable<Report["duplicates"]>)
     "duplicates",
     "Duplicates",
     facts([
-      ["Pairs compared", exactCount(candidates)],
-      ["Of them near copies", exactCount(verified)],
-      ["Groups of near copies", exactCount(clusters)],
+      ["Pairs of texts compared", exactCount(candidates)],
+      ["Found to be near copies", exactCount(verified)],
+      ["Documents kept for others", exactCount(clusters)],
     ]),
-    examples.length === 0 ? h("p", { class: "note" }, "No document was removed.") : [h("p", null, "Removed documents beside the one kept in their place. Words that only one of the two has are marked."), examples.map(example)],
+    examples.length === 0 ? h("p", { class: "note" }, "No document was removed.") : [h("p", null, "The beginnings of removed documents, beside those of the documents kept in their place. Words that only one of the two has are marked."), examples.map(example)],
   );
 }
 

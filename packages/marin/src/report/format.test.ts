@@ -6,6 +6,8 @@ test.each([
   [count, 17_148_840, "17,148,840"],
   [shortCount, 0, "0"],
   [shortCount, 999, "999"],
+  [shortCount, 523.47, "523"],
+  [shortCount, 999.6, "1.00 k"],
   [shortCount, 1000, "1.00 k"],
   [shortCount, 999_499, "999 k"],
   [shortCount, 999_500, "1.00 M"],

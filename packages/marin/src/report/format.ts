@@ -48,9 +48,9 @@ function scaled(value: number, units: readonly [string, ...string[]]): string {
   let amount = value;
   let unit = 0;
   // What would be rounded to 1000 belongs to the next unit.
-  while (amount >= (unit === 0 ? 1000 : 999.5) && unit < units.length - 1) {
+  while (amount >= 999.5 && unit < units.length - 1) {
     amount /= 1000;
     unit += 1;
   }
-  return `${unit === 0 ? String(amount) : amount.toPrecision(3)}${units[unit] ?? ""}`;
+  return `${unit === 0 ? count(amount) : amount.toPrecision(3)}${units[unit] ?? ""}`;
 }

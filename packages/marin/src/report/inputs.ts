@@ -34,11 +34,11 @@ export interface ReportInputs {
     readonly train: Counts;
     readonly validation: Counts;
     readonly removed: { readonly exact: Counts; readonly near: Counts };
-    /** Groups of near-duplicates. */
+    /** Kept documents for which at least one other was removed. */
     readonly clusters: number;
-    /** Pairs that might be near-duplicates. */
+    /** Pairs of different texts that were compared. */
     readonly candidates: number;
-    /** Pairs of them that are. */
+    /** Those of them that were found to be near-duplicates. */
     readonly verified: number;
   };
   readonly tokenizer?: { readonly vocabSize: number; readonly merges: number };

@@ -38,7 +38,7 @@ code, pre { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consol
 .tiles > div { background: var(--page); padding: 1rem 1.1rem; }
 dt { color: var(--quiet); font-size: 0.85rem; }
 dd { margin: 0; }
-.figure { display: block; font-size: 1.7rem; font-weight: 620; letter-spacing: -0.01em; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.figure { display: block; white-space: nowrap; font-size: 1.5rem; font-weight: 620; letter-spacing: -0.01em; line-height: 1.25; font-variant-numeric: tabular-nums; }
 .unit { font-weight: 550; font-size: 0.95rem; }
 .tiles .note { margin-block-start: 0.25rem; line-height: 1.4; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.35rem 1.25rem; list-style: none; margin: 1.5rem 0 0; padding: 0; font-size: 0.95rem; }
@@ -77,9 +77,12 @@ figure svg { display: block; max-inline-size: 100%; block-size: auto; }
 mark { background: var(--mark); color: inherit; border-radius: 2px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .sample .text { font-size: 1.05rem; line-height: 1.65; }
 .sample figcaption { margin-block-start: 0.5rem; }
-.sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 1.25rem; }
+.sides { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0.4rem 1.25rem; }
+.sides > div { display: grid; grid-row: span 3; grid-template-rows: subgrid; align-content: start; }
+.sides h4 { margin: 0; align-self: end; }
 .pair .text { font-size: 0.9rem; }
 .pair .note { margin: 0.4rem 0 0; }
+.sides .note { margin: 0 0 0.6rem; }
 .digest { display: inline-block; inline-size: 12ch; overflow: hidden; vertical-align: bottom; white-space: nowrap; user-select: all; -webkit-user-select: all; }
 .digest:focus { inline-size: auto; white-space: normal; overflow-wrap: anywhere; }
 .wrap { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -106,7 +109,8 @@ footer { margin-block-start: 3.5rem; border-block-start: 1px solid var(--line); 
   .barred { grid-template-columns: 1fr; }
   thead th, thead .number { white-space: normal; }
   .track { block-size: 0.6rem; }
-  th, td { padding-inline-end: 0.5rem; }
+  tbody th { min-inline-size: 5rem; }
+  th, td { padding-inline-end: 0.35rem; }
 }
 @media print {
   @page { margin: 18mm 16mm; }

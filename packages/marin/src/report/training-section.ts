@@ -59,7 +59,7 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
         points: curve.map(({ step, learningRate }) => ({ step, value: learningRate * 1000 })),
         height: 220,
         small: true,
-        zero: true,
+        scale: "zero",
       }),
       lineChart({
         title: "Gradient norm, before clipping",
@@ -69,7 +69,8 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
         smoothing,
         height: 220,
         small: true,
-        zero: true,
+        // Single batches have norms far above the others.
+        scale: Math.min(...curve.map(({ gradientNorm }) => gradientNorm)) > 0 ? "log" : "zero",
       }),
     ),
   ];
@@ -85,6 +86,6 @@ function speed(throughput: readonly ThroughputPoint[]): Markup {
     label: "tokens per second",
     points: throughput.map(({ step, tokensPerSecond }) => ({ step, value: tokensPerSecond })),
     height: 220,
-    zero: true,
+    scale: "zero",
   });
 }
