@@ -15,11 +15,6 @@ export function bytes(value: number): string {
   return value === 1 ? "1 byte" : scaled(value, [" bytes", " kB", " MB", " GB", " TB"]);
 }
 
-/** "2.432". */
-export function decimals(value: number, digits: number): string {
-  return value.toFixed(digits);
-}
-
 /** "94.1 %"; never 0 or 100 for what is neither. */
 export function percent(share: number): string {
   const value = share * 100;
