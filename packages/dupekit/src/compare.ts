@@ -30,6 +30,8 @@ const passageWords = 12;
 const passageShare = 0.08;
 /** Share of the differing words that may fill in a template; and of the words that do, together with that of all words. */
 const slotShare = { ofDiffering: 0.4, ofFilled: 0.4, ofAll: 0.03 };
+/** Share of the words of a passage that fills in a template that may differ where it is the same passage. */
+const editedShare = 0.35;
 /** Shared shingles in a row that end what was filled in: fewer are a phrase that two facts have in common by chance. */
 const slotEnd = 5;
 /** Where the parts of their own are the lesser part of two texts, those parts must agree this much to decide alone. */
@@ -112,10 +114,25 @@ function isTemplate(a: Comparable, b: Comparable, rule: CompareRule): boolean {
   let [differing, filledApart, filled] = [0, 0, 0];
   for (const [text, other] of [[a, b], [b, a]] as const) {
     const mask = rule.slots().mask(text.sequence);
-    filled += mask.reduce((sum, isFilled) => sum + isFilled, 0);
-    for (const { start, words } of differences(text, other.set, slotEnd)) {
-      differing += words;
-      for (let word = start; word < start + words; word += 1) filledApart += mask[word] ?? 0;
+    const marked = (runs: readonly Run[]): Uint8Array => {
+      const words = new Uint8Array(mask.length);
+      for (const run of runs) words.fill(1, run.start, run.start + run.words);
+      return words;
+    };
+    const runs = differences(text, other.set, slotEnd);
+    differing += runs.reduce((sum, { words }) => sum + words, 0);
+    const [apart, changed] = [marked(runs), marked(differences(text, other.set, 1))];
+    for (let start = 0; start < mask.length; start += 1) {
+      if (mask[start] === 0) continue;
+      let [end, wordsApart, wordsChanged] = [start, 0, 0];
+      for (; mask[end] === 1; end += 1) {
+        wordsApart += apart[end] ?? 0;
+        wordsChanged += changed[end] ?? 0;
+      }
+      filled += end - start;
+      // Few words of a whole passage: the same passage, edited.
+      if (end - start < passageWords || wordsChanged > editedShare * (end - start)) filledApart += wordsApart;
+      start = end;
     }
   }
   return filledApart > slotShare.ofDiffering * differing || (filledApart > slotShare.ofFilled * filled && filledApart > slotShare.ofAll * (a.sequence.length + b.sequence.length));

@@ -60,7 +60,7 @@ const longest = 1.5;
  */
 const leastEstimate = 0.07;
 /** Kept documents that a bucket of common text holds, and that a document is compared with through such buckets: what bounds the work where thousands share a template. */
-const commonCandidates = 16;
+const commonCandidates = 8;
 
 /**
  * Finds exact and near duplicates, and decides which of them are kept.
@@ -71,7 +71,7 @@ const commonCandidates = 16;
  * depends on the documents and options alone, not on their order.
  *
  * Time and memory grow linearly with the text: a band's bucket holds at most `commonAbove` documents of the first kind of signature, made of the shingles that few documents
- * hold, and documents that mostly consist of common shingles are compared with at most 16 kept ones more.
+ * hold, and documents that mostly consist of common shingles are compared with at most 8 kept ones more.
  *
  * @throws RangeError when an option is out of range, or two documents have one id
  */
@@ -240,7 +240,7 @@ class CommonText {
     }
   }
 
-  /** Those that agree in the most bands, at most 16. */
+  /** Those that agree in the most bands, at most 8. */
   find(keys: readonly string[]): Entry[] {
     const agreement = new Map<Entry, number>();
     for (const key of keys) for (const entry of this.#buckets.get(key) ?? []) agreement.set(entry, (agreement.get(entry) ?? 0) + 1);
