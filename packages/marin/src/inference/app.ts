@@ -1,5 +1,5 @@
 import type { Logger } from "@marin/rigging";
-import { Hono, type Context } from "hono";
+import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { ApiError } from "./api-error.js";
 import { guardRequests } from "./guard.js";
@@ -42,7 +42,9 @@ export function createApp(options: AppOptions): Hono {
   app.notFound((c) => noSuchPath(c).response());
 
   app.use(guardRequests(token));
-  app.use("/v1/*", bodyLimit({ maxSize: maxBodyBytes, onError: () => tooLarge(maxBodyBytes).response() }));
+  // No model sees a prompt of a mebibyte; turning one into tokens would keep all others waiting.
+  app.use("/v1/completions", limitBody(Math.min(maxBodyBytes, 1 << 20)));
+  app.use("/v1/score", limitBody(maxBodyBytes));
 
   app.get("/health", (c) => c.json({ status: work.ending ? "stopping" : "ok", model: name, active: slots.active, waiting: slots.waiting }));
   app.get("/v1/models", (c) =>
@@ -88,6 +90,7 @@ function noSuchPath(c: Context): ApiError {
   return new ApiError(404, `there is nothing at ${c.req.path}; there is ${Object.entries(ROUTES).map(([path, method]) => `${method} ${path}`).join(", ")}`, { code: "not_found" });
 }
 
-function tooLarge(maxBodyBytes: number): ApiError {
-  return new ApiError(413, `the body has more than ${String(maxBodyBytes)} bytes`, { code: "request_too_large" });
+function limitBody(maxSize: number): MiddlewareHandler {
+  const error = new ApiError(413, `the body has more than ${String(maxSize)} bytes`, { code: "request_too_large" });
+  return bodyLimit({ maxSize, onError: () => error.response() });
 }

@@ -19,7 +19,7 @@ const settings = z.strictObject({
   engine: z.enum(["auto", "onnx", "tfjs-node-gpu", "tfjs-node", "wasm", "cpu"]).default("auto").describe("what computes; auto: the fastest that works"),
   threads: z.int().min(1).optional().describe("threads that compute, and processors that the job asks for. Default: all of this machine, at most 4"),
   maxTokens: z.int().min(1).default(2048).describe("tokens that one completion may ask for"),
-  maxBodyBytes: z.int().min(1024).default(8 << 20).describe("size of a request's body in bytes"),
+  maxBodyBytes: z.int().min(1024).default(8 << 20).describe("size of a request's body in bytes; a completion's is at most 1 MiB in any case"),
   concurrency: z.int().min(1).default(4).describe("requests worked on at once; they take turns, token by token"),
   queueSize: z.int().min(0).default(32).describe("requests that may wait; those beyond are refused with status 429"),
   graceMs: z.int().min(0).max(LONGEST_GRACE_MS).default(2000).describe("milliseconds that running requests have to end when the controller stops"),

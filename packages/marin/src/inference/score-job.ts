@@ -2,7 +2,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { entry, irisCtx, type Entry } from "@marin/iris";
 import { fileError, lockDirectory } from "@marin/rigging";
-import { listFiles, ParquetReader, readRecords, recordExtensions, writeParquet, type ListedFile, type ParquetSchema } from "@marin/zephyr";
+import { listFiles, ParquetReader, readRecords, recordExtensions, writeParquet, zephyrContext, type ListedFile, type ParquetSchema } from "@marin/zephyr";
 import { batchesOf, documentsOf, type NamedText } from "./named-texts.js";
 import { scoreRemotely } from "./score-remotely.js";
 import { scoreTexts, type TextScore } from "./score-texts.js";
@@ -40,6 +40,9 @@ export interface ScoreSummary {
 
 /** Columns of a file of scores. */
 const SCHEMA = { id: "string", tokens: "int32", bytes: "int32", nats: "float64", bits_per_byte: { nullable: "float64" } } as const satisfies ParquetSchema;
+
+/** What zephyr's bookkeeping of the task counts. */
+const SCORED = "documents scored";
 
 type ScoreRow = TextScore & { readonly id: string };
 
@@ -80,15 +83,18 @@ async function shardsOf(dataset: string): Promise<ListedFile[]> {
 async function scoreFiles(files: readonly ListedFile[], output: string, score: ScoreFunction): Promise<ScoreSummary> {
   const context = irisCtx();
   const { log, signal } = context;
-  const total = { documents: 0, scored: 0, tokens: 0, bytes: 0, nats: 0 };
+  const bookkeeping = zephyrContext();
+  const scored = (): number => bookkeeping.counters()[SCORED] ?? 0;
+  const total = { documents: 0, tokens: 0, bytes: 0, nats: 0 };
+  let before = 0;
   for (const [index, file] of files.entries()) {
     signal.throwIfAborted();
     const path = join(output, shardName(index, files.length));
     const present = await stat(path).then(() => true, () => false);
     if (!present) {
       const rows = scoreFile(file, score, signal, (documents) => {
-        total.scored += documents;
-        context.progress({ done: total.documents + total.scored, unit: "documents", detail: `file ${String(index + 1)} of ${String(files.length)}` });
+        bookkeeping.count(SCORED, documents);
+        context.progress({ done: before + scored(), unit: "documents", detail: `file ${String(index + 1)} of ${String(files.length)}` });
       });
       await writeParquet(path, rows, { schema: SCHEMA });
     }
@@ -98,9 +104,10 @@ async function scoreFiles(files: readonly ListedFile[], output: string, score: S
     total.tokens += counted.tokens;
     total.bytes += counted.bytes;
     total.nats += counted.nats;
+    if (present) before += counted.documents;
     log.info(present ? "scores present" : "scored", { file: file.name, documents: counted.documents });
   }
-  return { shards: files.length, ...total, bitsPerByte: total.bytes === 0 ? null : total.nats / Math.LN2 / total.bytes };
+  return { shards: files.length, ...total, scored: scored(), bitsPerByte: total.bytes === 0 ? null : total.nats / Math.LN2 / total.bytes };
 }
 
 async function* scoreFile(file: ListedFile, score: ScoreFunction, signal: AbortSignal, onScored: (documents: number) => void): AsyncGenerator<{ [column in keyof ScoreRow]: ScoreRow[column] }> {

@@ -13,7 +13,7 @@ import { Work } from "./work.js";
 export interface ServerLimits {
   /** Tokens that one completion may ask for. Default 2,048. */
   readonly maxTokens?: number | undefined;
-  /** Size of a request's body in bytes. Default 8 MiB. */
+  /** Size of a request's body in bytes; a completion's is at most 1 MiB in any case. Default 8 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /** Requests worked on at once; they take turns, token by token. Default 4. */
   readonly concurrency?: number | undefined;
@@ -56,7 +56,7 @@ export async function startServer(options: ServerOptions): Promise<InferenceServ
   const slots = new Slots(concurrency, queueSize);
   const work = new Work(slots, onServed);
   const app = createApp({ served, name, slots, work, token, maxTokens, maxBodyBytes, log });
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5_000 } }) as Server;
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, serverOptions: { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5_000 } }) as Server;
   server.listen(port, host);
   await once(server, "listening").catch((cause: unknown) => {
     throw new MarinError("MARIN_INFERENCE_ADDRESS", `can't listen on ${host}, port ${String(port)}: ${(cause as Error).message}; choose another address or port`, { data: { host, port }, cause });
