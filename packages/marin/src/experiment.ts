@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 
 import { entry, type JobSpec, type Submittable } from "@marin/iris";
 import { buildModel, Trainer, type Gpt2Config, type TrainerConfig, type TrainerConfigInput } from "@marin/levanter";
-import { MarinError } from "@marin/rigging";
+import { MarinError, ownIdentity } from "@marin/rigging";
 
 import type { trainExperiment } from "./steps/train-experiment.js";
 
@@ -81,7 +81,7 @@ export class Experiment implements Submittable {
     const { name, config, prefix, vocabSize } = this;
     const { model: _model, dataset, optimizer: _optimizer, ...trainer } = config;
     const { layers, hiddenSize, heads } = buildModel(config.model, vocabSize).config as Required<Gpt2Config>;
-    const request = { name, dataset, trainer, model: { layers, hiddenSize, heads, sequenceLength: config.sequenceLength }, vocabSize, prefix, workingDirectory: process.cwd() };
+    const request = { name, dataset, trainer, model: { layers, hiddenSize, heads, sequenceLength: config.sequenceLength }, vocabSize, prefix, workingDirectory: process.cwd(), onBehalfOf: ownIdentity() };
     return {
       name,
       entry: entry<typeof trainExperiment>(new URL("./steps/train-experiment.js", import.meta.url), "trainExperiment"),

@@ -44,7 +44,7 @@ export async function irisRunner({ cluster, module, experiment, options }: IrisR
 }
 
 function requestFor(work: StepWork, run: Pick<StepRequest, "module" | "experiment" | "options">): StepRequest {
-  const { planned, store, inputs, workingDirectory, replace, provenance } = work;
+  const { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf = ownIdentity() } = work;
   return {
     ...run,
     step: planned.name,
@@ -55,7 +55,7 @@ function requestFor(work: StepWork, run: Pick<StepRequest, "module" | "experimen
     workingDirectory,
     replace,
     provenance,
-    onBehalfOf: ownIdentity(),
+    onBehalfOf,
   };
 }
 

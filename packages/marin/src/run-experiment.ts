@@ -1,7 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 import { describeRun, redactFields, Store } from "@marin/finestore";
-import { isMarinError } from "@marin/rigging";
+import { isMarinError, type ProcessIdentity } from "@marin/rigging";
 
 import type { ExperimentEvent, PlanEvent, StepPlan } from "./events.js";
 import type { ExperimentDefinition } from "./experiment-definition.js";
@@ -35,6 +36,8 @@ export interface RunOptions extends RunSelection, RunPlace {
   readonly maxConcurrent?: number | undefined;
   /** The command's arguments, for the artifacts' provenance; secrets among them are not kept. Default: none. */
   readonly commandArguments?: readonly string[];
+  /** A process that this one works for and soon follows to its end, from rigging's `ownIdentity` there. Default: none. */
+  readonly onBehalfOf?: ProcessIdentity | undefined;
 }
 
 /**
@@ -53,14 +56,15 @@ export async function runExperiment(experiment: ExperimentDefinition, options: u
   const steps = await select(experiment, options, run, { workingDirectory, signal });
   const runner = await chooseRunner(experiment, options, run);
   try {
-    const provenance = await describeRun(workingDirectory, commandArguments);
+    const sources = run.module?.startsWith("file:") === true ? dirname(fileURLToPath(run.module)) : workingDirectory;
+    const provenance = await describeRun(sources, commandArguments);
     const recorder = new RunRecorder(prefix, { experiment: experiment.name, options: redactFields(options), cluster: runner.cluster, provenance });
     onEvent({ event: "run-started", experiment: experiment.name, run: recorder.id, cluster: runner.cluster, options, prefix, steps: steps.map((step) => step.name) });
     const store = await Store.open(prefix);
     await recorder.save();
     try {
       const concurrency = run.maxConcurrent ?? runner.defaultConcurrency;
-      const running = new RunningSteps({ store, runner, recorder, provenance, workingDirectory, signal, onEvent, concurrency, forced: new Set(run.force) });
+      const running = new RunningSteps({ store, runner, recorder, provenance, workingDirectory, signal, onEvent, concurrency, forced: new Set(run.force), onBehalfOf: run.onBehalfOf });
       const artifacts = await running.all(steps);
       const lines = steps.flatMap(({ name, step }) => step.definition.lines?.(artifacts[name]?.result, artifacts[name]?.directory ?? "") ?? []);
       const results = Object.fromEntries(Object.values(artifacts).map(({ step, result }) => [step, result]));

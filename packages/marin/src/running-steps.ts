@@ -1,5 +1,5 @@
 import type { RunProvenance, Store } from "@marin/finestore";
-import { MarinError, ownIdentity } from "@marin/rigging";
+import { MarinError, ownIdentity, type ProcessIdentity } from "@marin/rigging";
 
 import type { ExperimentEvent } from "./events.js";
 import { failedIn } from "./failed-step.js";
@@ -24,6 +24,8 @@ export interface RunningStepsOptions {
   readonly concurrency: number;
   /** Names of the steps to run although the store has them. */
   readonly forced: ReadonlySet<string>;
+  /** The process that this one works for. */
+  readonly onBehalfOf?: ProcessIdentity | undefined;
 }
 
 /** A step that has come to its artifact. */
@@ -110,7 +112,7 @@ export class RunningSteps {
     const meter = new ProgressMeter(name, onEvent);
     let metrics: Readonly<Record<string, number>> = {};
     await runner.run(
-      { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf: runner.cluster === null ? undefined : ownIdentity() },
+      { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf: runner.cluster === null ? this.#options.onBehalfOf : ownIdentity() },
       {
         signal: this.#signal,
         started: () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
 import { irisCtx } from "@marin/iris";
+import type { ProcessIdentity } from "@marin/rigging";
 import { z } from "zod";
 
 import { datasetFolder } from "../datasets.js";
@@ -26,6 +27,8 @@ export interface TrainExperimentRequest {
   readonly prefix: string;
   /** Directory that a relative dataset starts from. */
   readonly workingDirectory: string;
+  /** The process that has submitted the job. */
+  readonly onBehalfOf: ProcessIdentity;
 }
 
 /** What a training from raw text came to. */
@@ -46,7 +49,7 @@ export interface TrainedExperiment {
  * @throws MarinError `MARIN_DATASET_UNAVAILABLE`, `MARIN_DATASET_NOT_FOUND`; what the steps throw
  */
 export async function trainExperiment(request: TrainExperimentRequest): Promise<TrainedExperiment> {
-  const { prefix, workingDirectory } = request;
+  const { prefix, workingDirectory, onBehalfOf } = request;
   const source = await datasetFolder(request.dataset, workingDirectory);
   const context = irisCtx();
   const { signal, log, metrics } = context;
@@ -59,7 +62,7 @@ export async function trainExperiment(request: TrainExperimentRequest): Promise<
       context.progress({ done, ...(total === undefined ? {} : { total }), unit, detail: `${event.step} ${detail}`.trimEnd() });
     }
   };
-  const { train } = await runExperiment(trainingFrom(source, request), {}, { prefix, workingDirectory, signal, onEvent });
+  const { train } = await runExperiment(trainingFrom(source, request), {}, { prefix, workingDirectory, onBehalfOf, signal, onEvent });
   const { directory, result } = train as { readonly directory: string; readonly result: TrainedModel };
   const { steps, loss, parameters, checkpoint } = result;
   return { steps, loss, parameters, checkpoint: join(directory, checkpoint) };
