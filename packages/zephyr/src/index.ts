@@ -1,3 +1,4 @@
+export { fromArrowTable, readArrowFile, toArrowTable, writeArrowFile, type ArrowRecords } from "./arrow/table.js";
 export { getIrisCtx, zephyrContext, type Counters, type ZephyrContext } from "./context.js";
 export { Dataset, type DatasetSource } from "./dataset.js";
 export { listFiles, type ListedFile, type ListFilesOptions } from "./list-files.js";

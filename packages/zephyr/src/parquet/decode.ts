@@ -141,7 +141,8 @@ function unscaled(stored: unknown): bigint {
   return hex === "" ? 0n : BigInt.asIntN(stored.length * 8, BigInt(`0x${hex}`));
 }
 
-function decimalText(value: bigint, scale: number): string {
+/** A decimal's digits, exactly `scale` of them after the point. */
+export function decimalText(value: bigint, scale: number): string {
   const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, "0");
   const point = digits.length - scale;
   return `${value < 0n ? "-" : ""}${digits.slice(0, point)}${scale === 0 ? "" : `.${digits.slice(point)}`}`;

@@ -22,8 +22,7 @@ const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
 
 const codecs: Readonly<Partial<Record<ParquetCompression, string>>> = { uncompressed: "UNCOMPRESSED", snappy: "SNAPPY", gzip: "GZIP" };
 
-type Library = (typeof import("parquetjs-lite"))["default"];
-type Writer = InstanceType<Library["ParquetWriter"]>;
+type Writer = Awaited<ReturnType<(typeof import("parquetjs-lite"))["default"]["ParquetWriter"]["openStream"]>>;
 
 /** Writes with parquetjs-lite: format version 1, pages v1. */
 export class LiteEngine implements ParquetEngine {
