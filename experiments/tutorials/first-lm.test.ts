@@ -20,8 +20,14 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
+/** The steps that a run would run. */
+async function wouldRun(args: readonly string[]): Promise<string[]> {
+  const [plan] = (await firstLm(directory, [...tiny, ...args, "--dry-run"])).events as unknown as { steps: { step: string; action: string }[] }[];
+  return (plan?.steps ?? []).filter(({ action }) => action === "run").map(({ step }) => step);
+}
+
 describe("first-lm on a small folder of texts", () => {
-  it("trains, measures and samples; then reruns exactly what a change reaches", { timeout: 180_000 }, async () => {
+  it("trains, measures and samples; then reruns exactly what a change reaches", { timeout: 400_000 }, async () => {
     const first = await firstLm(directory, tiny);
     expect(first.stderr).toBe("");
     expect(first.code).toBe(0);
@@ -46,18 +52,21 @@ describe("first-lm on a small folder of texts", () => {
     expect([ran(second), second.code]).toEqual([[], 0]);
     expect(second.events.at(-1)?.lines).toEqual(lines);
 
-    expect(ran(await firstLm(directory, [...tiny, "--set", "train.learningRate=0.0123"]))).toEqual(["train", "evaluate", "sample", "report"]);
-    expect(ran(await firstLm(directory, [...tiny, "--set", "sample.temperature=0", "--set", "train.threads=1", "--set", "train.checkpointEvery=7"]))).toEqual(["sample", "report"]);
+    const changed = await firstLm(directory, [...tiny, "--set", "train.learningRate=0.0123"]);
+    expect(ran(changed).sort()).toEqual(["evaluate", "report", "sample", "train"]);
+    expect(changed.events.filter(({ event }) => event === "step-started").map(({ step }) => step)).toHaveLength(4);
+    expect(await wouldRun(["--set", "sample.temperature=0", "--set", "train.threads=1", "--set", "train.checkpointEvery=7"])).toEqual(["sample", "report"]);
+    expect(await wouldRun(["--set", "documents.workers=1", "--set", "dedup.workers=1"])).toEqual([]);
     await appendFile(join(directory, "texts", "000.txt"), "and the mate saw it too.\n");
-    expect(ran(await firstLm(directory, tiny)).sort()).toEqual(everyStep.toSorted());
+    expect(await wouldRun([])).toEqual(everyStep);
   });
 
-  it("stops on SIGINT within five seconds, and continues to the same parameters", { timeout: 120_000 }, async () => {
-    const args = [...tiny, "--set", "train.steps=400", "--set", "train.checkpointEvery=25"];
+  it("stops on SIGINT within five seconds, and continues to the same parameters", { timeout: 400_000 }, async () => {
+    const args = [...tiny, "--run-only", "train", "--set", "train.steps=400", "--set", "train.checkpointEvery=25"];
     const uninterrupted = await firstLm(directory, [...args, "--prefix", "whole"]);
     let sent = 0;
     const stopped = await firstLm(directory, args, ({ event, step, done = 0 }, child) => {
-      if (sent > 0 || event !== "metrics" || step !== "train" || done > 0) return;
+      if (sent > 0 || event !== "progress" || step !== "train" || done < 1) return;
       sent = performance.now();
       child.kill("SIGINT");
     });
@@ -74,7 +83,7 @@ describe("first-lm on a small folder of texts", () => {
     ["an empty folder", () => mkdir(join(directory, "empty")), "empty", ["documents.source=./empty"]],
     ["a file that is not UTF-8", () => writeFile(join(directory, "texts", "latin.txt"), Buffer.from("caf\xe9 ".repeat(40), "latin1")), "latin.txt", []],
     ["more tokens than the text gives", () => Promise.resolve(), "vocabSize=", ["tokenizer.vocabSize=60000"]],
-  ])("names %s, and leaves nothing half-written", async (_case, prepare, named, assignments) => {
+  ])("names %s, and leaves nothing half-written", { timeout: 120_000 }, async (_case, prepare, named, assignments) => {
     await prepare();
     const { code, stderr } = await firstLm(directory, [...tiny, ...assignments.flatMap((assignment) => ["--set", assignment])]);
     expect(code).toBe(1);
