@@ -1,5 +1,7 @@
 import { availableParallelism } from "node:os";
-import { openWorkerPool, type Entry } from "@marin/iris";
+import type { Entry } from "@marin/iris";
+import { isMarinError } from "@marin/rigging";
+import { mapShards } from "@marin/zephyr";
 
 /** How work is spread. */
 export interface WorkerOptions {
@@ -21,16 +23,16 @@ export const defaultWorkers = Math.min(4, availableParallelism());
 /**
  * Runs an exported function on each item and gives the results in the items' order, whatever the number of workers.
  *
- * @throws what the function throws; FRAY_WORKER_LOST when a worker dies
+ * @throws what the function throws; ZEPHYR_WORKER_LOST when a worker dies
  */
 export async function* inWorkers<Item, Result>(work: Entry<[Item], Result>, items: readonly Item[], options: WorkerOptions): AsyncGenerator<Result> {
   const { name, bytes, signal } = options;
   const workers = Math.min(options.workers ?? defaultWorkers, items.length);
-  const pool = await openWorkerPool({ name, workers: workers < 2 || bytes < inlineBytes ? 0 : workers });
   try {
-    yield* pool.map(work, items, signal === undefined ? {} : { signal });
-  } finally {
-    await pool.close();
+    yield* mapShards({ entry: work, items, name, workers: workers < 2 || bytes < inlineBytes ? 0 : workers, ...(signal === undefined ? {} : { signal }) });
+  } catch (error) {
+    // What failed names the file itself; which share of the files it was in says nothing more.
+    throw isMarinError(error, "ZEPHYR_ITEM_FAILED") ? (error.cause ?? error) : error;
   }
 }
 
