@@ -43,7 +43,7 @@ const taskBytes = 2 << 20;
  * Gathers texts, normalises them, cuts long ones, and writes them as shards `part-00000-of-0000N.parquet` of `id`, `text` and `source`, ascending by id, then
  * by source. Equal texts give equal bytes, whatever the number of workers. Documents with equal texts all stay.
  *
- * @throws MarinError MARIN_NO_DOCUMENTS when nothing is left, MARIN_DOCUMENT_SIZE, and those of {@link listSource} and {@link readTexts}
+ * @throws MarinError MARIN_NO_DOCUMENTS when nothing is left, MARIN_DOCUMENT_SIZE, and those of `listSource` and `readTexts`
  */
 export async function collectDocuments(options: CollectOptions): Promise<CollectedDocuments> {
   const { source, outputDir, textField = "text", workers, onProgress, signal } = options;

@@ -10,7 +10,7 @@ import { builtinSource, listBuiltinFolder, listSource, type TextSource } from ".
  * @param source - what would be read
  * @param signal - stops the work, throwing its reason
  * @returns SHA-256 as 64 hexadecimal digits
- * @throws MarinError of {@link listTextFiles}, and MARIN_DATA_PACKAGE_MISSING
+ * @throws MarinError MARIN_SOURCE_UNUSABLE, MARIN_DATA_PACKAGE_MISSING
  */
 export async function sourceFingerprint(source: TextSource, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");

@@ -20,7 +20,7 @@ export interface TextSource {
 /**
  * The files of a source.
  *
- * @throws MarinError of {@link listBuiltinFiles} and {@link listTextFiles}
+ * @throws MarinError of `listBuiltinFiles` and `listTextFiles`
  */
 export async function listSource(text: TextSource): Promise<FolderListing> {
   if (text.source !== builtinSource) return listTextFiles(text.source);
