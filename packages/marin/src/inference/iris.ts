@@ -1,12 +1,13 @@
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
-import { getIrisCtx, IrisClient, type Job, type JobResult } from "@marin/iris";
+import { entry, getIrisCtx, IrisClient, type Job, type JobResult } from "@marin/iris";
 import { MarinError } from "@marin/rigging";
 import { z } from "zod";
 import { modelLocation, type Place } from "./locate-model.js";
 import { runScoring, type DatasetPlace, type ScoreSummary } from "./score-dataset.js";
-import { serveEntry, SERVED_UNIT, type ServeRequest } from "./serve-job.js";
-import { requireToken } from "./server.js";
+import type { serve } from "./serve-job.js";
+import { SERVED_UNIT, type ServeRequest } from "./serve-request.js";
+import { requireToken } from "./token.js";
 
 /** Longest time, in milliseconds, that a cancelled task has before its process is ended, less what the last words need. */
 const LONGEST_GRACE_MS = 2500;
@@ -89,7 +90,9 @@ export class InferenceController implements AsyncDisposable {
     const { name, threads = Math.min(4, availableParallelism()), port, tokenFile, ...rest } = this.#settings;
     const location = await modelLocation(this.#options.checkpoint, this.#options.tokenizer);
     const request: ServeRequest = { ...rest, location, name, threads, port, tokenFile: tokenFile === undefined ? undefined : resolve(tokenFile) };
-    const job = await this.#client.submit({ name, entry: serveEntry, args: [request], resources: { cpu: threads }, ports: port === undefined ? ["http"] : [] });
+    // Named, not imported: only the job's process needs what it works with.
+    const work = entry<typeof serve>(new URL("./serve-job.js", import.meta.url), "serve");
+    const job = await this.#client.submit({ name, entry: work, args: [request], resources: { cpu: threads }, ports: port === undefined ? ["http"] : [] });
     this.#job = job;
     for await (const event of job.events()) {
       if (event.type !== "progress" || event.progress.unit !== SERVED_UNIT) continue;

@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { getIrisCtx, IrisClient } from "@marin/iris";
+import { entry, getIrisCtx, IrisClient } from "@marin/iris";
 import { fileError, MarinError } from "@marin/rigging";
 import { writeJsonl, type Dataset } from "@marin/zephyr";
 import { modelLocation, type Place } from "./locate-model.js";
 import { documentsOf, type NamedText } from "./named-texts.js";
-import { scoreEntry, type ScoreRequest, type ScoreSummary } from "./score-job.js";
+import type { ScoreRequest, scoreShards, ScoreSummary } from "./score-job.js";
 import type { InferenceCompute, ModelLocation } from "./served-model.js";
 
 export type { ScoreSummary } from "./score-job.js";
@@ -69,8 +69,10 @@ export async function runScoring({ client, name, location, dataset, output, thro
   // Of this call alone: another one on the same output is refused by the job, and must not find its dataset gone.
   const spooled = typeof dataset === "string" ? undefined : await spool(dataset, directory);
   const request: ScoreRequest = { location, dataset: spooled ?? resolve(dataset as string), output: directory, through, engine, threads };
+  // Named, not imported: only the job's process needs what it works with.
+  const work = entry<typeof scoreShards>(new URL("./score-job.js", import.meta.url), "scoreShards");
   try {
-    const job = await client.submit({ name, entry: scoreEntry, args: [request], resources: { cpu } }, signal === undefined ? {} : { signal });
+    const job = await client.submit({ name, entry: work, args: [request], resources: { cpu } }, signal === undefined ? {} : { signal });
     const { state, value, error } = await job.wait();
     if (state === "SUCCEEDED") return value as ScoreSummary;
     signal?.throwIfAborted();

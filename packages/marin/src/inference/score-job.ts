@@ -1,14 +1,14 @@
 import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { entry, irisCtx, type Entry } from "@marin/iris";
+import { irisCtx } from "@marin/iris";
 import { fileError, lockDirectory } from "@marin/rigging";
 import { listFiles, ParquetReader, readRecords, recordExtensions, writeParquet, zephyrContext, type ListedFile, type ParquetSchema } from "@marin/zephyr";
 import { batchesOf, documentsOf, type NamedText } from "./named-texts.js";
 import { scoreRemotely } from "./score-remotely.js";
 import { scoreTexts, type TextScore } from "./score-texts.js";
 import { claimOutput } from "./scores-claim.js";
-import { readToken } from "./serve-job.js";
 import { withServedModel, type InferenceCompute, type ModelLocation } from "./served-model.js";
+import { readToken } from "./token.js";
 
 /** What a scoring job does: plain data. */
 export interface ScoreRequest extends InferenceCompute {
@@ -49,7 +49,7 @@ type ScoreRow = TextScore & { readonly id: string };
 /** Scores texts, in their order. */
 type ScoreFunction = (texts: readonly string[]) => Promise<readonly TextScore[]>;
 
-/** Scores a dataset file by file as the task of an iris job. A file whose scores are there is not read again; a file of scores appears whole. */
+/** Scores a dataset file by file as the task of an iris job. A file whose scores are there is not read again; a file of scores appears whole. The job's entry. */
 export async function scoreShards(request: ScoreRequest): Promise<ScoreSummary> {
   const { location, dataset, output, through } = request;
   const { log, signal, registry } = irisCtx();
@@ -69,9 +69,6 @@ export async function scoreShards(request: ScoreRequest): Promise<ScoreSummary> 
     await lock.release();
   }
 }
-
-/** {@link scoreShards} as a job's entry. */
-export const scoreEntry: Entry<[request: ScoreRequest], ScoreSummary> = entry<typeof scoreShards>(import.meta.url, "scoreShards");
 
 async function shardsOf(dataset: string): Promise<ListedFile[]> {
   const found = await stat(dataset).catch((error: unknown) => {

@@ -7,6 +7,7 @@ import { MarinError, type Logger } from "@marin/rigging";
 import { createApp } from "./app.js";
 import type { ServedModel } from "./served-model.js";
 import { Slots } from "./slots.js";
+import { requireToken } from "./token.js";
 import { Work } from "./work.js";
 
 /** Limits of an inference server. */
@@ -82,9 +83,3 @@ export async function startServer(options: ServerOptions): Promise<InferenceServ
 
 /** Milliseconds for the last bytes of the answers to be taken. */
 const FLUSH_MS = 500;
-
-/** Throws unless only this machine reaches the address, or a token is asked for. */
-export function requireToken(host: string, token: string | undefined): void {
-  if (token !== undefined || /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) return;
-  throw new MarinError("MARIN_INFERENCE_TOKEN_NEEDED", `on ${host} others can reach the server: give a token that its clients must show, or serve on 127.0.0.1`, { data: { host } });
-}
