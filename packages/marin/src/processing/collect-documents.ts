@@ -38,6 +38,8 @@ export interface CollectedDocuments {
 /** Bytes of source files for a shard, and for a task of a worker. */
 const shardBytes = 8 << 20;
 const taskBytes = 2 << 20;
+/** A task holds a file open for each. */
+const maxShards = 256;
 
 /**
  * Gathers texts, normalises them, cuts long ones, and writes them as shards `part-00000-of-0000N.parquet` of `id`, `text` and `source`, ascending by id, then
@@ -55,7 +57,7 @@ export async function collectDocuments(options: CollectOptions): Promise<Collect
   signal?.throwIfAborted();
   const listing = await listSource(options);
   const bytes = listing.files.reduce((sum, file) => sum + file.bytes, 0);
-  const shards = Math.max(1, Math.ceil(bytes / shardBytes));
+  const shards = Math.min(maxShards, Math.max(1, Math.ceil(bytes / shardBytes)));
   const scratch = join(outputDir, "scratch");
   const tasks = tasksOf(listing.files).map((files, task): CollectTask => ({ files, scratch, task, shards, textField, maxBytes, minBytes }));
 
