@@ -3,6 +3,7 @@ import type { WholeFile } from "../writers/whole-file.js";
 import { Misfit } from "./encode.js";
 import type { EngineOptions, ParquetEngine } from "./page-engine.js";
 import type { ParquetCompression, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./types.js";
+import { type LiteWriter, loadLite } from "./parquetjs-lite.js";
 
 /** What the profile of parquetjs-lite calls our types. Left out is whatever it does not hold exactly, or cannot read back. */
 const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
@@ -22,13 +23,11 @@ const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
 
 const codecs: Readonly<Partial<Record<ParquetCompression, string>>> = { uncompressed: "UNCOMPRESSED", snappy: "SNAPPY", gzip: "GZIP" };
 
-type Writer = Awaited<ReturnType<(typeof import("parquetjs-lite"))["default"]["ParquetWriter"]["openStream"]>>;
-
 /** Writes with parquetjs-lite: format version 1, pages v1. */
 export class LiteEngine implements ParquetEngine {
   readonly #options: EngineOptions;
   readonly #columns: readonly { readonly name: string; readonly type: ParquetType; readonly optional: boolean }[];
-  #writer: Promise<Writer> | undefined;
+  #writer: Promise<LiteWriter> | undefined;
 
   /** @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED naming the column or the codec that is outside of the library's profile */
   constructor(options: EngineOptions) {
@@ -60,12 +59,12 @@ export class LiteEngine implements ParquetEngine {
     await thrown(() => writer.close());
   }
 
-  #open(file: WholeFile): Promise<Writer> {
+  #open(file: WholeFile): Promise<LiteWriter> {
     return (this.#writer ??= this.#begin(file));
   }
 
-  async #begin(file: WholeFile): Promise<Writer> {
-    const { default: library } = await import("parquetjs-lite");
+  async #begin(file: WholeFile): Promise<LiteWriter> {
+    const library = await loadLite();
     const { compression, notes } = this.#options;
     const fields = this.#columns.map(({ name, type, optional }) => [name, { type: types[type as ParquetScalar] ?? "", optional, compression: codecs[compression] ?? "", statistics: false }] as const);
     const sink = {
@@ -84,7 +83,7 @@ export class LiteEngine implements ParquetEngine {
  * @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED when the file is outside of its profile
  */
 export async function* readLite(path: string, bytes: Buffer, schema: ParquetSchema, columns: readonly string[]): AsyncGenerator<Record<string, ParquetValue>> {
-  const { default: library } = await import("parquetjs-lite");
+  const library = await loadLite();
   const chosen = columns.map((name) => ({ name, type: innerType(schema[name] ?? "bytes") }));
   const foreign = chosen.find(({ type }) => typeof type !== "string" || types[type] === undefined);
   if (foreign !== undefined) throw outside(path, `column ${foreign.name} has a type that it does not hold exactly`);
