@@ -38,6 +38,7 @@ export function lineChart(chart: LineChart): Markup {
 function svg({ title, description, label, points, references = [], smoothing = 1, scale }: LineChart, width: number, height: number): string {
   const { document } = parseHTML("<html></html>");
   const narrow = width === NARROW;
+  const logarithmic = scale === "log" ? { type: "log" as const, ticks: powersOfTen(points.map(({ value }) => value)), tickFormat: "~g" } : {};
   const plot = Plot.plot({
     document,
     width,
@@ -50,11 +51,11 @@ function svg({ title, description, label, points, references = [], smoothing = 1
     ariaDescription: description,
     style: { fontSize: "13px", fontFamily: "inherit", background: "none", overflow: "visible" },
     x: { label: "training step", ticks: narrow ? 4 : 8, tickFormat: ",d", nice: false },
-    y: { label, grid: true, ticks: narrow ? 4 : 5, zero: scale === "zero", nice: true, labelArrow: "none", ...(scale === "log" ? { type: "log", tickFormat: "~g" } : {}) },
+    y: { label, grid: true, ticks: narrow ? 4 : 5, zero: scale === "zero", nice: true, labelArrow: "none", ...logarithmic },
     marks: [
       Plot.ruleY(references, { y: "value", stroke: "var(--second)", strokeDasharray: "5 4" }),
       smoothing > 1 ? Plot.lineY(points, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1, strokeOpacity: 0.35 }) : null,
-      Plot.lineY(points, Plot.windowY({ k: smoothing, anchor: "middle", reduce: "mean" }, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: 1.75 })),
+      Plot.lineY(points, Plot.windowY({ k: smoothing, anchor: "middle", reduce: "mean" }, { x: "step", y: "value", stroke: "var(--accent)", strokeWidth: smoothing === 1 && points.length > 200 ? 1 : 1.75 })),
       Plot.text(references, { y: "value", text: "name", frameAnchor: "left", textAnchor: "start", dx: 6, dy: -8, fill: "var(--second-text)", stroke: "var(--page)", strokeWidth: 4 }),
     ],
   });
@@ -62,4 +63,11 @@ function svg({ title, description, label, points, references = [], smoothing = 1
   // The picture as a whole has its words; its parts are none of a reader's.
   for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
   return plot.outerHTML;
+}
+
+/** The powers of ten from the one below the least value to the one above the greatest. */
+function powersOfTen(values: readonly number[]): number[] {
+  const first = Math.floor(Math.log10(Math.min(...values)));
+  const last = Math.ceil(Math.log10(Math.max(...values)));
+  return Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
 }

@@ -144,6 +144,11 @@ describe("the page", () => {
     expect(sample).toContain(`\n\tline ${"x".repeat(50_000)}`);
   });
 
+  it("tells many line ends in a row instead of showing them", async () => {
+    const { html } = await reportOf(await write({ continuation: "a\n\nb\n \n\n\nc" }));
+    expect(pageOf(html).text("blockquote").at(-1)).toBe("The people ofa\n\nb\n(4 line ends)\nc");
+  });
+
   it("is told nothing by run records that are damaged or gone", async () => {
     const artifacts = await write();
     await writeFile(join(artifacts.train.directory, "metrics.jsonl"), 'null\n[]\n{"step":1}\n{"ste');

@@ -103,13 +103,13 @@ footer { margin-block-start: 3.5rem; border-block-start: 1px solid var(--line); 
   .wide { display: none; }
   .narrow { display: block; }
   .pairwise, .sides { grid-template-columns: minmax(0, 1fr); }
-  table { font-size: 0.88rem; }
+  table { font-size: 0.84rem; }
   .bars tbody th { inline-size: 42%; }
   .bars tbody th, .bars tbody td { vertical-align: top; }
   .barred { grid-template-columns: 1fr; }
   thead th, thead .number { white-space: normal; }
   .track { block-size: 0.6rem; }
-  tbody th { min-inline-size: 5rem; }
+  tbody th { min-inline-size: 5.75rem; }
   th, td { padding-inline-end: 0.35rem; }
 }
 @media print {

@@ -66,7 +66,6 @@ function curves({ curve, pointsPerMean }: TrainingFacts, evaluation: EvaluationF
         description: `Line chart: the norm of the gradient goes from ${first.gradientNorm.toFixed(3)} to ${last.gradientNorm.toFixed(3)}, ${over}.`,
         label: "norm",
         points: curve.map(({ step, gradientNorm }) => ({ step, value: gradientNorm })),
-        smoothing,
         height: 220,
         small: true,
         // Single batches have norms far above the others.
