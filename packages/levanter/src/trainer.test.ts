@@ -132,7 +132,7 @@ describe("Trainer", () => {
     };
     const run = withLocalContext(context, () => train(directory()));
     await expect(run).rejects.toMatchObject({ code: "LEVANTER_INTERRUPTED", data: { step: 2 } });
-    expect(reports.slice(0, 2)).toEqual([[1, ["loss", "learningRate", "gradientNorm", "tokensPerSecond"]], { done: 1, total: 20, unit: "steps" }]);
+    expect(reports.slice(0, 2)).toEqual([[1, ["loss", "learningRate", "gradientNorm", "tokensPerSecond"]], { done: 1, total: 20, unit: "steps", detail: expect.stringMatching(/^loss \d+\.\d{3}, [\d,]+ tokens\/s$/) as string }]);
     expect(reports).toHaveLength(4);
   });
 
