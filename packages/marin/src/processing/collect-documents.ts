@@ -17,7 +17,7 @@ export interface CollectOptions extends ProcessingOptions, TextSource {
   readonly maxDocumentBytes?: number | undefined;
   /** Documents with fewer UTF-8 bytes are left out and counted, and empty ones always. Default 64. */
   readonly minDocumentBytes?: number | undefined;
-  /** Worker processes; the documents do not depend on it. Default: one for each processor, at most 4. */
+  /** Worker processes; the documents do not depend on it. 0: as many as the amount of text is worth. Default 0. */
   readonly workers?: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface DedupOptions extends ProcessingOptions {
   readonly validationFraction?: number | undefined;
   /** Any text; another one gives another split of the same documents. Default "". */
   readonly salt?: string | undefined;
-  /** Worker processes; the results do not depend on it. Default: one for each processor, at most 4. */
+  /** Worker processes; the results do not depend on it. 0: as many as the amount of text is worth. Default 0. */
   readonly workers?: number | undefined;
 }
 

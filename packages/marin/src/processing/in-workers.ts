@@ -5,20 +5,23 @@ import { mapShards } from "@marin/zephyr";
 
 /** How work is spread. */
 export interface WorkerOptions {
-  /** Worker processes; at most 1: this process does the work. Default: one for each processor, at most 4. */
+  /** Worker processes; 1: this process does the work; 0: as many as the amount of text is worth. Default 0. */
   readonly workers?: number | undefined;
   /** Names the work in logs and errors. */
   readonly name: string;
-  /** Bytes of the texts. What is done sooner than a worker starts is done here. */
+  /** Bytes of the texts. */
   readonly bytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** So much text is done with in the time that a worker takes to start. */
-const inlineBytes = 4 << 20;
+/** Text for a worker: with less of it, starting one takes longer than it saves. */
+const workerBytes = 32 << 20;
+const mostWorkers = Math.min(4, availableParallelism());
 
-/** Worker processes by default. */
-export const defaultWorkers = Math.min(4, availableParallelism());
+/** As many workers as the amount of text is worth, at most one for each processor, and 4. */
+function worthWorkers(bytes: number): number {
+  return Math.min(mostWorkers, Math.floor(bytes / workerBytes));
+}
 
 /**
  * Runs an exported function on each item and gives the results in the items' order, whatever the number of workers.
@@ -27,9 +30,11 @@ export const defaultWorkers = Math.min(4, availableParallelism());
  */
 export async function* inWorkers<Item, Result>(work: Entry<[Item], Result>, items: readonly Item[], options: WorkerOptions): AsyncGenerator<Result> {
   const { name, bytes, signal } = options;
-  const workers = Math.min(options.workers ?? defaultWorkers, items.length);
+  const asked = options.workers ?? 0;
+  const wanted = asked === 0 ? worthWorkers(bytes) : asked;
+  const workers = wanted < 2 ? 0 : Math.min(wanted, items.length);
   try {
-    yield* mapShards({ entry: work, items, name, workers: workers < 2 || bytes < inlineBytes ? 0 : workers, ...(signal === undefined ? {} : { signal }) });
+    yield* mapShards({ entry: work, items, name, workers, ...(signal === undefined ? {} : { signal }) });
   } catch (error) {
     // What failed names the file itself; which share of the files it was in says nothing more.
     throw isMarinError(error, "ZEPHYR_ITEM_FAILED") ? (error.cause ?? error) : error;
@@ -37,6 +42,6 @@ export async function* inWorkers<Item, Result>(work: Entry<[Item], Result>, item
 }
 
 /** What a step with so many workers occupies. */
-export function workerResources({ workers = defaultWorkers }: { readonly workers?: number | undefined }): { cpu: number } {
-  return { cpu: Math.min(workers, availableParallelism()) };
+export function workerResources({ workers = 0 }: { readonly workers?: number | undefined }): { cpu: number } {
+  return { cpu: Math.min(workers === 0 ? mostWorkers : workers, availableParallelism()) };
 }

@@ -14,7 +14,7 @@ export interface TokenizeOptions extends ProcessingOptions {
   readonly tokenizerPath: string;
   /** Folder of the token store that is written; it must not hold one yet. */
   readonly outputDir: string;
-  /** Worker processes; the store does not depend on it. Default: one for each processor, at most 4. */
+  /** Worker processes; the store does not depend on it. 0: as many as the amount of text is worth. Default 0. */
   readonly workers?: number | undefined;
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { dedupDocuments, type DedupedDocuments } from "../processing/dedup-documents.js";
-import { defaultWorkers, workerResources } from "../processing/in-workers.js";
+import { workerResources } from "../processing/in-workers.js";
 import type { Split } from "../processing/split-rule.js";
 import { defineStep, type StepContext } from "../step.js";
 import type { DocumentsResult } from "./documents.js";
@@ -14,7 +14,7 @@ export const dedupOptions = z.strictObject({
   commonAbove: z.int().min(1).default(8).describe("Text that more documents than this share can be boilerplate, and makes no duplicates by itself."),
   validationFraction: z.number().gt(0).lt(1).default(0.05).describe("Share of the documents kept that are for validation, chosen by the hash of their ids."),
   splitSalt: z.string().default("").describe("Any text; another one gives another split."),
-  workers: z.int().min(1).default(defaultWorkers).describe("Worker processes; the result does not depend on it."),
+  workers: z.int().min(0).default(0).describe("Worker processes; 0: as many as the amount of text is worth, at most one for each processor and 4. The result does not depend on it."),
 });
 
 /** What {@link dedupStep} kept and removed. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { collectDocuments, type CollectedDocuments } from "../processing/collect-documents.js";
 import { builtinSource, type TextSource } from "../processing/corpus/list-source.js";
 import { textFileEndings } from "../processing/corpus/source-file.js";
-import { defaultWorkers, workerResources } from "../processing/in-workers.js";
+import { workerResources } from "../processing/in-workers.js";
 import { sourceFingerprint } from "../processing/source-fingerprint.js";
 import { defineStep, type IdentityContext, type StepContext } from "../step.js";
 
@@ -15,7 +15,7 @@ export const documentsOptions = z.strictObject({
   textField: z.string().min(1).default("text").describe("Field of JSON Lines and Parquet rows that holds the text."),
   maxDocumentBytes: z.int().min(64).default(16384).describe("Longer texts are cut between paragraphs, sentences or words, in UTF-8 bytes."),
   minDocumentBytes: z.int().min(0).default(64).describe("Shorter documents are left out and counted, in UTF-8 bytes."),
-  workers: z.int().min(1).default(defaultWorkers).describe("Worker processes that read; the documents do not depend on it."),
+  workers: z.int().min(0).default(0).describe("Worker processes; 0: as many as the amount of text is worth, at most one for each processor and 4. The result does not depend on it."),
 });
 
 /** Configuration of {@link documentsStep}. */

@@ -15,7 +15,7 @@ export interface TokensResult {
 
 /** Configuration of {@link tokensStep}. */
 export interface TokensConfig {
-  /** Worker processes; the tokens do not depend on it. Default: one for each processor, at most 4. */
+  /** Worker processes; the tokens do not depend on it. Default: as many as the amount of text is worth. */
   readonly workers?: number;
 }
 
