@@ -53,7 +53,7 @@ function eventsOf({ stdout }: Finished): unknown[] {
     .map((line): unknown => JSON.parse(line));
 }
 
-describe("runCommand", () => {
+describe("runCommand", { timeout: 60_000 }, () => {
   it.each([
     [["to"], "did you mean toy?"],
     [["toy", "--jsn"], "did you mean --json?"],

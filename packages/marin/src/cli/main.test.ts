@@ -70,7 +70,7 @@ function ran(events: readonly Event[]): string[] {
   return events.filter(({ event, cached }) => event === "step-finished" && cached === false).map(({ step }) => step ?? "");
 }
 
-describe("pnpm experiment", () => {
+describe("pnpm experiment", { timeout: 120_000 }, () => {
   it("prints results on standard output and everything else on standard error", async () => {
     const { code, stdout, stderr } = await experiment(["toy"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "sum: 10\naverage: 2.5\n" });
