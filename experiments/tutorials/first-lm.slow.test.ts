@@ -91,7 +91,7 @@ describe("first-lm", () => {
 
   it("names a token file of which one byte was changed", async () => {
     const tokens = directoryOf(whole, "tokens").replace(join(directory, "whole"), join(directory, ".marin"));
-    const [name = ""] = (await readdir(join(tokens, "train"))).filter((file) => file.startsWith("tokens"));
+    const [name = ""] = (await readdir(join(tokens, "train"), { recursive: true })).filter((file) => file.endsWith("tokens.bin"));
     const file = await open(join(tokens, "train", name), "r+");
     await file.write(Buffer.from([1]), 0, 1, 1001);
     await file.close();
