@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isMarinError } from "@marin/iris";
 import { Dataset } from "../dataset.js";
 import type { ParquetCompression } from "../parquet/types.js";
 import { writeParquet } from "../writers/parquet.js";
@@ -90,6 +91,21 @@ test("a damaged page is an error that names the row group's place; the records b
   await expect(reading).rejects.toMatchObject({ code: "ZEPHYR_BAD_PARQUET", data: { path, offset: expect.any(Number) as number } });
   expect([100, 200]).toContain(seen.length);
   expect(seen).toEqual(rows.slice(0, seen.length));
+});
+
+test.each(["snappy", "zstd"] as const)("whatever single byte of a %s file is wrong: an error of ours, or all rows; no crash, no endless work", async (compression) => {
+  const whole = await written(compression);
+  await fc.assert(
+    fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (at, change) => {
+      const damaged = Buffer.from(whole);
+      damaged[at] = (damaged[at] ?? 0) ^ change;
+      await writeFile(path, damaged);
+      const result = await all().catch((error: unknown) => error);
+      if (Array.isArray(result)) expect(result).toHaveLength(rows.length);
+      else expect(isMarinError(result), String(result)).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test("text that is not UTF-8 is an error that names the file", async () => {

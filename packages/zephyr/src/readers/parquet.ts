@@ -1,8 +1,9 @@
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
-import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema, type RowGroup } from "hyparquet";
+import { type AsyncBuffer, type ColumnMetaData, type FileMetaData, parquetMetadataAsync, parquetReadObjects, parquetSchema, type RowGroup, type SchemaTree } from "hyparquet";
 import { readLite } from "../parquet/lite.js";
 import { decompressors } from "../parquet/codecs.js";
 import { columnDecoder, refuseUnsupported, storedForm, storedParsers } from "../parquet/decode.js";
+import { checkPages } from "../parquet/pages.js";
 import { typeOf } from "../parquet/schema.js";
 import type { ParquetCodec, ParquetRecord, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
 import { type ByteSource, openSource } from "../sources.js";
@@ -131,9 +132,19 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
   }): Promise<Record<string, ParquetValue>[]> {
     const { source, stored, columns, rowStart, rowEnd, index, group } = read;
     if (rowEnd === rowStart) return [];
+    const tree = parquetSchema(stored);
+    const check = (start: number, bytes: Uint8Array): void => {
+      for (const { meta_data: column } of group.columns) {
+        if (column === undefined || !columns.includes(column.path_in_schema[0] ?? "")) continue;
+        const [from, to] = rangeOf(column);
+        if (from >= start && to <= start + bytes.length) checkPages(bytes.subarray(from - start, to - start), column, tree);
+      }
+    };
     try {
-      return await reading(source, (file) =>
-        parquetReadObjects({ file, metadata: stored, columns, rowStart, rowEnd, compressors: decompressors, utf8: false, geoparquet: false, parsers: storedParsers }),
+      return await reading(
+        source,
+        (file) => parquetReadObjects({ file, metadata: stored, columns, rowStart, rowEnd, compressors: decompressors, utf8: false, geoparquet: false, parsers: storedParsers }),
+        check,
       );
     } catch (cause) {
       throw badGroup(source.path, index, group, cause);
@@ -163,22 +174,29 @@ async function openParquet(path: string, storage: Storage = currentStorage()): P
     if (mark === "PARE") throw encrypted(path);
     throw badParquet(path, bytes - 8, `its end is not a table of contents (${messageOf(cause)}): it was cut short, or is no Parquet file`, cause);
   }
-  checkRanges(path, bytes, metadata);
+  try {
+    checkContents(path, bytes, metadata);
+  } catch (cause) {
+    if (isMarinError(cause)) throw cause;
+    throw badParquet(path, bytes - metadata.metadata_length - 8, `its table of contents does not fit together (${messageOf(cause)})`, cause);
+  }
   return { source, metadata };
 }
 
-/** What the table of contents promises must lie inside the file. */
-function checkRanges(path: string, bytes: number, metadata: FileMetaData): void {
+/** What the table of contents promises must lie inside the file, and its columns must be those of the schema. */
+function checkContents(path: string, bytes: number, metadata: FileMetaData): void {
   const limit = bytes - metadata.metadata_length - 8;
+  const leaves = leavesOf(parquetSchema(metadata));
   let rows = 0n;
   for (const [index, group] of metadata.row_groups.entries()) {
     rows += group.num_rows;
     for (const { meta_data: column, encrypted_column_metadata: encryptedColumn } of group.columns) {
       if (column === undefined || encryptedColumn !== undefined) throw encrypted(path);
-      const start = Number(column.dictionary_page_offset ?? column.data_page_offset);
-      const end = start + Number(column.total_compressed_size);
+      const name = column.path_in_schema.join(".");
+      if (leaves.get(name) !== column.type) throw new Error(`row group ${String(index)} has a column ${name} of type ${column.type}, and the schema ${leaves.get(name) ?? "does not"}`);
+      const [start, end] = rangeOf(column);
       if (start < 4 || end > limit) {
-        throw badParquet(path, start, `column ${column.path_in_schema.join(".")} of row group ${String(index)} should end at byte ${String(end)}, and the data ends at ${String(limit)}`);
+        throw badParquet(path, start, `column ${name} of row group ${String(index)} should end at byte ${String(end)}, and the data ends at ${String(limit)}`);
       }
     }
   }
@@ -187,18 +205,41 @@ function checkRanges(path: string, bytes: number, metadata: FileMetaData): void 
   }
 }
 
+/** The columns that hold values, with their types. */
+function leavesOf(node: SchemaTree, leaves = new Map<string, string>()): ReadonlyMap<string, string> {
+  for (const child of node.children) {
+    if (child.children.length > 0) leavesOf(child, leaves);
+    else leaves.set(child.path.join("."), child.element.type ?? "");
+  }
+  return leaves;
+}
+
+/** Where a column's pages begin, and where they end. */
+function rangeOf(column: ColumnMetaData): [start: number, end: number] {
+  // Some writers say 0 where there is no dictionary.
+  const start = Number(column.dictionary_page_offset || column.data_page_offset);
+  return [start, start + Number(column.total_compressed_size)];
+}
+
 /**
  * Runs the Parquet library on a file. It leaves promises of bytes unwatched when it fails for another reason meanwhile, and
  * an unwatched failure would end the process: so a failing read ends the whole work, and its own promise never settles.
+ *
+ * @param check - looks at bytes before the library does
  */
-async function reading<T>(source: ByteSource, work: (file: AsyncBuffer) => Promise<T>): Promise<T> {
+async function reading<T>(source: ByteSource, work: (file: AsyncBuffer) => Promise<T>, check: (start: number, bytes: Uint8Array) => void = () => undefined): Promise<T> {
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;
   });
   const slice = (start: number, end = source.bytes): Promise<ArrayBuffer> =>
     new Promise((resolve) => {
-      exactly(source, start, end).then(resolve, fail);
+      exactly(source, start, end)
+        .then((bytes) => {
+          check(start, new Uint8Array(bytes));
+          resolve(bytes);
+        })
+        .catch(fail);
     });
   return Promise.race([failed, work({ byteLength: source.bytes, slice })]);
 }
@@ -218,7 +259,7 @@ function encrypted(path: string): MarinError {
 
 function badGroup(path: string, index: number, group: RowGroup, cause: unknown): unknown {
   if (isMarinError(cause)) return cause;
-  const columns = group.columns.flatMap(({ meta_data: column }) => (column === undefined ? [] : [Number(column.dictionary_page_offset ?? column.data_page_offset)]));
+  const columns = group.columns.flatMap(({ meta_data: column }) => (column === undefined ? [] : [rangeOf(column)[0]]));
   return badParquet(path, Math.min(...columns), `row group ${String(index)}, which begins here, cannot be decoded: ${messageOf(cause)}`, cause);
 }
 
