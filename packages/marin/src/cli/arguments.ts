@@ -40,7 +40,7 @@ interface Flags {
 function createCommand(): Command {
   return new Command("pnpm experiment")
     .argument("[name]", "the experiment: a script's file name under experiments/, without its ending")
-    .option("--list", "name every experiment with its summary")
+    .option("--list", "name everything that can be run, with a summary")
     .addOption(
       new Option("--set <path=value>", "set an option of the experiment; repeatable")
         .argParser((value: string, all: string[]) => [...all, value])

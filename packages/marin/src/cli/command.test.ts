@@ -79,7 +79,7 @@ describe("runCommand", { timeout: 60_000 }, () => {
   it("lists experiments, and says which scripts cannot be loaded", async () => {
     const { code, stdout, stderr } = await run(["--list"]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^stubborn +Does not stop when told\.\ntoy +Adds up numbers\.\nunruly +Does what a step should not\.\n$/);
+    expect(stdout).toMatch(/^greeting +A program: it exports nothing and runs when it is imported\.\nstubborn +Does not stop when told\.\ntoy +Adds up numbers\.\nunruly +Does what a step should not\.\n$/);
     expect(stderr).toMatch(/broken\.ts cannot be loaded: this script cannot be loaded/);
   });
 
@@ -90,6 +90,14 @@ describe("runCommand", { timeout: 60_000 }, () => {
     expect(stdout).toContain("--prefix <folder>");
     const [help] = eventsOf(await run(["toy", "--help", "--json"]));
     expect(help).toMatchObject({ event: "help", experiment: "toy", options: expect.arrayContaining([expect.objectContaining({ path: "numbers.count", default: 4 })]) as unknown });
+  });
+
+  it("says of a program what it does and where its values are, and takes no options for it", async () => {
+    const { code, stdout } = await run(["greeting", "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^pnpm experiment greeting\n\nA program: .*\n\ngreeting is a program and takes no options: change the values in .*greeting\.ts\n$/);
+    expect(eventsOf(await run(["greeting", "--help", "--json"]))).toMatchObject([{ event: "help", program: "greeting" }]);
+    expect((await run(["greeting", "--dry-run"])).code).toBe(2);
   });
 
   it.each([

@@ -56,6 +56,10 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
     if (args.list) return await list(folder, args, environment);
     if (args.experiment === undefined) throw usageError("name an experiment, or give --list to see them all or --help for the flags");
     const { experiment, script } = await loadExperiment(folder, args.experiment);
+    if (experiment === undefined && args.help) {
+      const advice = `${script.name} is a program and takes no options: change the values in ${script.file}`;
+      return print({ event: "help", program: script.name, summary: script.comment, file: script.file }, `pnpm experiment ${script.name}\n\n${script.comment}\n\n${advice}\n`);
+    }
     if (experiment === undefined) return await runProgram(script, args);
     if (args.help) return print(experimentHelpEvent(experiment), experimentHelp(experiment));
     return await run(experiment, script, argv, args, environment, current);
@@ -67,8 +71,8 @@ export async function runCommand(argv: readonly string[], environment: CommandEn
 }
 
 /** A program has neither options nor steps: it is imported, which runs it. */
-async function runProgram({ name, file }: ExperimentScript, { set, dryRun, help }: CommandArguments): Promise<number> {
-  if (help || dryRun || set.length > 0) throw usageError(`${name} is a program and takes no options: change the values in ${file}`);
+async function runProgram({ name, file }: ExperimentScript, { set, dryRun }: CommandArguments): Promise<number> {
+  if (dryRun || set.length > 0) throw usageError(`${name} is a program and takes no options: change the values in ${file}`);
   // eslint-disable-next-line marin/computed-import -- the user's own script, named on the command line
   await import(pathToFileURL(file).href);
   return Number(process.exitCode ?? 0);
@@ -136,9 +140,11 @@ async function list(folder: string, args: CommandArguments, environment: Command
   for (const script of await findScripts(folder)) {
     try {
       const experiment = await loadScript(script);
-      if (experiment === undefined) continue;
-      const { name, summary } = experiment;
-      environment.stdout.write(args.json ? `${JSON.stringify({ event: "experiment", name, summary, file: script.file })}\n` : `${name.padEnd(20)} ${summary}\n`);
+      if (experiment === undefined && !script.isProgram) continue;
+      const { name } = script;
+      const summary = experiment?.summary ?? script.comment;
+      const event = { event: script.isProgram ? "program" : "experiment", name, summary, file: script.file };
+      environment.stdout.write(args.json ? `${JSON.stringify(event)}\n` : `${`${name.padEnd(20)} ${summary}`.trimEnd()}\n`);
     } catch (error) {
       code = fail(error, args, environment);
     }

@@ -17,6 +17,8 @@ export interface ExperimentScript {
   readonly file: string;
   /** Whether it exports nothing: then it holds no experiment but is a program that runs when it is imported. */
   readonly isProgram: boolean;
+  /** The first paragraph of the comment that the script begins with; empty when there is none. */
+  readonly comment: string;
 }
 
 /**
@@ -48,7 +50,18 @@ export async function findScripts(folder: string): Promise<ExperimentScript[]> {
     .filter((entry) => /\.(ts|mts|js|mjs)$/.test(entry) && !/(^|[\\/])(node_modules|test)[\\/]|\.d\.m?ts$|\.(slow\.|soak\.)?test\.|\.config\./.test(entry))
     .map((entry) => ({ name: basename(entry).replace(/\.[^.]+$/, ""), file: join(folder, entry) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
-  return Promise.all(files.map(async (script) => ({ ...script, isProgram: !/^export\b/m.test(await readFile(script.file, "utf8")) })));
+  return Promise.all(
+    files.map(async (script) => {
+      const text = await readFile(script.file, "utf8");
+      return { ...script, isProgram: !/^export\b/m.test(text), comment: firstComment(text) };
+    }),
+  );
+}
+
+function firstComment(text: string): string {
+  const comment = /^(?:#!.*\n)?\s*\/\*\*?([\s\S]*?)\*\//.exec(text)?.[1] ?? "";
+  const lines = comment.split("\n").map((line) => line.replace(/^\s*\*?\s?/, "").trim());
+  return lines.join("\n").trim().split("\n\n")[0]?.replaceAll("\n", " ") ?? "";
 }
 
 /**
