@@ -1,5 +1,5 @@
 import { JsonlReader, ParquetReader, readTextFile } from "@marin/zephyr";
-import { MarinError } from "@marin/rigging";
+import { isMarinError, MarinError } from "@marin/rigging";
 import { brownToProse } from "./brown.js";
 
 /** A file of texts. Plain data: a worker is told what to read by it. */
@@ -23,6 +23,8 @@ export const textFileNames = /\.(txt|text|md|jsonl|parquet|(txt|md|jsonl)\.gz)$/
 /** The endings as people are told of them. */
 export const textFileEndings = ".txt, .md, .jsonl, their .gz forms, and .parquet";
 
+const otherField = "Name another one with --set documents.textField=...";
+
 const cleanings: Readonly<Record<Cleaning, (text: string) => string>> = { speech: cleanSpeech, novel: cleanNovel, brown: brownToProse };
 
 /**
@@ -42,9 +44,14 @@ export async function* readTexts(file: SourceFile, textField: string, signal: Ab
     for await (const text of new JsonlReader({ ...options, parse: (value) => textOf(value, textField) })) yield { source: `${source}:${String(++row)}`, text };
   } else if (/\.parquet$/i.test(path)) {
     let row = 0;
-    for await (const value of new ParquetReader({ ...options, columns: [textField] })) {
-      row += 1;
-      yield { source: `${source}:${String(row)}`, text: parquetText(path, row, value, textField) };
+    try {
+      for await (const value of new ParquetReader({ ...options, columns: [textField] })) {
+        row += 1;
+        yield { source: `${source}:${String(row)}`, text: parquetText(path, row, value, textField) };
+      }
+    } catch (cause) {
+      if (!isMarinError(cause, "ZEPHYR_NO_COLUMN")) throw cause;
+      throw new MarinError(cause.code, `${cause.message} ${otherField}`, { data: cause.data, cause });
     }
   } else {
     const text = await readTextFile(path, { signal });
@@ -58,7 +65,7 @@ function textOf(row: unknown, field: string): string {
   if (typeof text === "string") return text;
   const fields = Object.keys(row).slice(0, 8).join(", ");
   const found = text === undefined ? `there is none; its fields are ${fields === "" ? "none" : fields}` : `found ${text === null ? "null" : `a ${Array.isArray(text) ? "list" : typeof text}`}`;
-  throw new TypeError(`field "${field}" should be a text, ${found}. Name another one with --set documents.textField=...`);
+  throw new TypeError(`field "${field}" should be a text, ${found}. ${otherField}`);
 }
 
 function parquetText(path: string, row: number, value: unknown, field: string): string {
