@@ -192,6 +192,19 @@ test("a stopped worker does not keep its parent", async () => {
   expect(output).toBe("42\n");
 });
 
+test("kill -9 of the parent takes along what a worker has started that ends before its watchdog looks", async () => {
+  const parent = runScript("leave-child");
+  const pids: number[] = [];
+  for await (const line of createInterface({ input: parent.stdout })) {
+    const pid = /^pid (\d+)$/.exec(line)?.[1];
+    if (pid !== undefined) pids.push(Number(pid));
+    if (line === "left") break;
+  }
+  expect(pids).toHaveLength(2);
+  parent.kill("SIGKILL");
+  await expect.poll(() => pids.map(isGone), { timeout: 5_000, interval: 20 }).toEqual([true, true]);
+});
+
 test.each([0, 1, 2])("kill -9 of process %i of a chain whose last one is busy: everything below is gone within 5 s", async (victim) => {
   const parent = runScript("nest");
   const pids = [parent.pid ?? 0];

@@ -7,6 +7,8 @@ const tag = process.argv[3] ?? "child";
 const worker = await FrayWorker.start({ kind: "process", name: tag, detached: true });
 if (process.argv[2] === "nest") {
   await worker.call(entry<typeof work.nest>(module, "nest"), [2, tag]);
+} else if (process.argv[2] === "leave-child") {
+  await worker.call(entry<typeof work.leaveChild>(module, "leaveChild"), []);
 } else {
   console.log(await worker.call(entry<typeof work.add>(module, "add"), [20, 22]));
   await worker.stop();

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { threadId } from "node:worker_threads";
 import { defineService, MarinError, unary } from "@marin/ducky";
 import { currentCall, entry, FrayWorker, parentConnection, type PoolMember } from "@marin/fray";
@@ -75,6 +76,16 @@ export async function nest(levels: number, tag: string): Promise<void> {
   if (levels === 0) spin();
   const worker = await FrayWorker.start({ kind: "process", name: tag, detached: levels === 2 });
   await worker.call(entry<typeof nest>(import.meta.url, "nest"), [levels - 1, tag]);
+}
+
+/** Starts a child that ignores requests to end, and fails as soon as the parent is gone: the worker then ends by itself, at once. */
+export async function leaveChild(): Promise<void> {
+  const child = spawn("sh", ["-c", 'trap "" TERM; while :; do sleep 1; done'], { stdio: "ignore" });
+  console.log(`pid ${process.pid}`);
+  console.log(`pid ${String(child.pid)}`);
+  console.log("left");
+  await parentConnection()?.closed;
+  throw new Error("the parent is gone");
 }
 
 let member: PoolMember | undefined;

@@ -22,3 +22,8 @@ export function watchParent(parentPid: number, wholeGroup: boolean): void {
     setInterval(look, ${lookEveryMs});`;
   new Worker(code, { eval: true, name: "fray watchdog", execArgv: [], env: {}, stdin: false }).unref();
 }
+
+/** Kills the process group that this process leads, and with it this process. */
+export function killGroup(): void {
+  process.kill(-process.pid, "SIGKILL");
+}
