@@ -79,7 +79,7 @@ describe("runCommand", { timeout: 60_000 }, () => {
   it("lists experiments, and says which scripts cannot be loaded", async () => {
     const { code, stdout, stderr } = await run(["--list"]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^greeting +A program: it exports nothing and runs when it is imported\.\nstubborn +Does not stop when told\.\ntoy +Adds up numbers\.\nunruly +Does what a step should not\.\n$/);
+    expect(stdout).toMatch(/^greeting +A program: it exports nothing and runs when it is imported\.\nqueue +Two steps that ask for the whole machine\.\nstubborn +Does not stop when told\.\ntoy +Adds up numbers\.\nunruly +Does what a step should not\.\n$/);
     expect(stderr).toMatch(/broken\.ts cannot be loaded: this script cannot be loaded/);
   });
 

@@ -84,12 +84,17 @@ async function run(
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
   const running = new Set<string>();
+  const waiting = new Set<string>();
   const leave = (code: number): void => {
     fail(interruption.signal.reason, args, environment, failure);
     reporter.close();
     environment.exit(code);
   };
+  /** The step at work: one that waits for processors was not interrupted. */
+  const atWork = (): string | undefined => [...running].filter((step) => !waiting.has(step)).at(-1) ?? [...running].at(-1);
+  let interruptedStep: string | undefined;
   const tellStopping = (): void => {
+    interruptedStep = atWork();
     reporter.clear();
     environment.stderr.write("stopping; once more to stop at once\n");
   };
@@ -100,13 +105,15 @@ async function run(
       return interruption.signal.aborted;
     },
     get step() {
-      return [...running].at(-1);
+      return interruptedStep ?? atWork();
     },
   };
   current.failure = failure;
   const onEvent = (event: ExperimentEvent): void => {
     if (event.event === "step-started") running.add(event.step);
     if (event.event === "step-finished") running.delete(event.step);
+    if (event.event === "job" && event.pendingReason !== undefined) waiting.add(event.step);
+    if (event.event === "job" && event.pendingReason === undefined) waiting.delete(event.step);
     // What a step's process prints stays readable where standard output is for events.
     if (event.event === "output" && args.json) environment.stderr.write(`${printable(event.line)}\n`);
     reporter.emit(event);
@@ -166,7 +173,8 @@ interface Current {
 
 function fail(error: unknown, args: Pick<CommandArguments, "json" | "verbose" | "prefix">, environment: CommandEnvironment, failure?: Failure): number {
   const reporter = failure?.reporter ?? createReporter(args, environment);
-  const event = errorEvent(error, { interrupted: failure?.interrupted ?? false, step: failedStep(error) ?? failure?.step, prefix: args.prefix });
+  const place = { interrupted: failure?.interrupted ?? false, current: failure?.step, failed: failedStep(error), prefix: args.prefix };
+  const event = errorEvent(error, place);
   reporter.emit(event);
   if (args.json) environment.stderr.write(`${event.code === "MARIN_INTERRUPTED" ? "" : "error: "}${printable(event.message)}\n`);
   if (args.verbose && event.exitCode !== INTERRUPTED_EXIT_CODE) environment.stderr.write(`${printable(errorDetails(error))}\n`);

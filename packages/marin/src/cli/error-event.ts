@@ -11,15 +11,21 @@ const STOPPED_CODES: ReadonlySet<string> = new Set(["MARIN_INTERRUPTED", "LEVANT
 export interface ErrorPlace {
   /** Whether the user asked the run to stop. */
   readonly interrupted: boolean;
-  readonly step: string | undefined;
+  /** The step at work. */
+  readonly current: string | undefined;
+  /** The step that the error names as its own. */
+  readonly failed: string | undefined;
   /** Directory that the run writes into; named where the system does not say which file failed. */
   readonly prefix: string;
 }
 
 /** The event that tells of an error: the code, one clear message, and the exit code. */
-export function errorEvent(error: unknown, { interrupted, step, prefix }: ErrorPlace): ErrorEvent {
+export function errorEvent(error: unknown, { interrupted, current, failed, prefix }: ErrorPlace): ErrorEvent {
+  const stopped = interrupted && isStop(error);
+  // An interruption reaches every step, and which of them says so first means nothing.
+  const step = stopped ? (current ?? failed) : (failed ?? current);
   const where = step === undefined ? {} : { step };
-  if (interrupted && isStop(error)) {
+  if (stopped) {
     const message = `interrupted${step === undefined ? "" : ` in step ${step}`}; run the same command again to continue: finished steps and checkpoints are kept`;
     return { event: "error", code: "MARIN_INTERRUPTED", message, exitCode: INTERRUPTED_EXIT_CODE, ...where };
   }

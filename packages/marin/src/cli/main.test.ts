@@ -111,6 +111,13 @@ describe("pnpm experiment", { timeout: 120_000 }, () => {
     expect(again.at(-1)?.results).toMatchObject({ sum: { sum: (500 * 501) / 2 } });
   });
 
+  it("names the step that was interrupted, not one that still waited", async () => {
+    const { code, stderr } = await experiment(["queue"], (line, kill) => {
+      if (line.startsWith("queued: waits for cpu")) kill("SIGINT");
+    });
+    expect({ code, interrupted: /interrupted in step \w+/.exec(stderr)?.[0] }).toEqual({ code: 130, interrupted: "interrupted in step working" });
+  });
+
   it("leaves at once on a second SIGINT", async () => {
     let stops = 0;
     const { code, stderr } = await experiment(["stubborn"], (line, kill) => {

@@ -1,0 +1,21 @@
+import { setTimeout } from "node:timers/promises";
+
+import { defineExperiment, defineStep, type StepContext } from "@marin/marin";
+import { z } from "zod";
+
+const occupy = defineStep({
+  name: "occupy",
+  version: 1,
+  resources: () => ({ cpu: "all" as const }),
+  async run({ signal, config }: StepContext<{ name: string }>) {
+    await setTimeout(60_000, undefined, { signal });
+    return config;
+  },
+});
+
+export const queue = defineExperiment({
+  name: "queue",
+  summary: "Two steps that ask for the whole machine.",
+  options: z.strictObject({}),
+  steps: () => ({ working: occupy({}, { name: "working" }), queued: occupy({}, { name: "queued" }) }),
+});
