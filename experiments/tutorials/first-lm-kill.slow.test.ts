@@ -56,18 +56,19 @@ it.runIf(canFindProcesses)("leaves nobody behind when it ends by itself, or by C
   await expectSameArtifacts(directory, [...args, "--prefix", "stopped"], whole);
 });
 
-it("lets one of two runs on one store make an artifact; the other says who is at it, and goes on later", { timeout: 180_000 }, async () => {
+it("lets one of two runs on one store make an artifact; a run that is in another's way says who is at it, and goes on later", { timeout: 180_000 }, async () => {
   const prefixed = [...args, "--prefix", "shared"];
   let other: Promise<Finished> | undefined;
   const first = await firstLm(directory, prefixed, ({ event, step, pid }) => {
     if (other === undefined && event === "job" && step === "train" && pid !== undefined) other = firstLm(directory, prefixed);
   });
   const second = await other;
-  expect(first.code).toBe(0);
-  // It comes too late where the machine was slow to start it.
-  if (second?.code !== 0) {
-    expect(second?.events.at(-1)).toMatchObject({ event: "error", code: "FINESTORE_BUSY" });
-    expect(second?.stderr).toMatch(/is being produced already.*in use by process \d+/);
+  expect(second).toBeDefined();
+  // The second comes too late where the machine was slow to start it; and the first can meet what the second is just putting down.
+  for (const run of [first, second]) {
+    if (run === undefined || run.code === 0) continue;
+    expect(run.events.at(-1)).toMatchObject({ event: "error", code: "FINESTORE_BUSY" });
+    expect(run.stderr).toMatch(/is being produced already.*in use by process \d+/);
   }
   await expectSameArtifacts(directory, prefixed, whole);
   expect(ran(await firstLm(directory, prefixed))).toEqual([]);
