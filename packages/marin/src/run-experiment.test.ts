@@ -2,6 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 
 import { z } from "zod";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -118,6 +119,16 @@ describe("a run", () => {
     expect(again.ran.sort()).toEqual(["first: input source has other content than before", "second: input source has other content than before", "source: forced"]);
     expect(again.events.at(-1)).toMatchObject({ event: "result", results: { first: { count: 4 } } });
     expect((await run()).ran).toEqual([]);
+  });
+
+  it("does not count what a step waited for its turn as time of the step", async () => {
+    const pauseStep = defineStep({ name: "pause", version: 1, run: (_: StepContext<{ of: string }>) => setTimeout(500) });
+    const pausing = defineExperiment({ ...counting, name: "pausing", steps: () => ({ first: pauseStep({}, { of: "first" }), second: pauseStep({}, { of: "second" }) }) });
+    const { events } = await run({ maxConcurrent: 1 }, pausing);
+    const seconds = events.flatMap((event) => (event.event === "step-finished" ? [event.seconds] : [])).reduce((a, b) => a + b);
+    const whole = events.flatMap((event) => (event.event === "result" ? [event.seconds] : [])).reduce((a, b) => a + b);
+    expect(seconds).toBeGreaterThan(0.9);
+    expect(seconds).toBeLessThan(whole + 0.2);
   });
 
   it.each([[undefined, 1], [1, 1], [2, 2]])("has at most %j steps at work at the same time", async (maxConcurrent, expected) => {

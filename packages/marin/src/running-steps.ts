@@ -83,7 +83,6 @@ export class RunningSteps {
     const { store, recorder, forced, onEvent } = this.#options;
     const { name, fingerprint } = planned;
     const states = Object.entries(inputs).map(([role, { artifact, ran }]): [string, InputState] => [role, { step: artifact.step, artifact, runs: ran ? "ran" : undefined }]);
-    const started = performance.now();
     const verdict = await this.#inTurn(async () => {
       this.#signal.throwIfAborted();
       const judged = await judgeStep(store, planned, Object.fromEntries(states), forced.has(name));
@@ -93,7 +92,7 @@ export class RunningSteps {
       return judged;
     });
     const cached = verdict.action === "cached";
-    if (verdict.action === "run") await this.#whenFree(() => this.#run(planned, inputs, verdict));
+    const started = verdict.action === "run" ? await this.#whenFree(() => this.#run(planned, inputs, verdict)) : performance.now();
     const stored = cached ? verdict.artifact : await store.get(planned.step.definition.name, fingerprint);
     if (stored === undefined) throw new MarinError("MARIN_STEP_LOST", `step ${name} ended and left no artifact; run the same command again`);
     const artifact = await readArtifact(name, stored);
@@ -105,17 +104,21 @@ export class RunningSteps {
     return { artifact, ran: !cached };
   }
 
-  async #run(planned: PlannedStep, outcomes: Readonly<Record<string, Outcome>>, { replace, resume, reason }: Extract<Verdict, { action: "run" }>): Promise<void> {
+  /** Returns when it began to run: what it waited for processors does not count as its own time. */
+  async #run(planned: PlannedStep, outcomes: Readonly<Record<string, Outcome>>, { replace, resume, reason }: Extract<Verdict, { action: "run" }>): Promise<number> {
     const { store, runner, recorder, provenance, workingDirectory, onEvent } = this.#options;
     const { name, fingerprint } = planned;
     const inputs = Object.fromEntries(Object.entries(outcomes).map(([role, { artifact }]) => [role, artifact]));
     const meter = new ProgressMeter(name, onEvent);
     let metrics: Readonly<Record<string, number>> = {};
+    let began = performance.now();
     await runner.run(
       { planned, store, inputs, workingDirectory, replace, provenance, onBehalfOf: runner.cluster === null ? this.#options.onBehalfOf : ownIdentity() },
       {
         signal: this.#signal,
         started: () => {
+          began = performance.now();
+          recorder.step({ step: name, startedAt: new Date().toISOString() });
           onEvent({ event: "step-started", step: name, fingerprint, reason, resumed: resume });
         },
         progress: (progress) => {
@@ -128,6 +131,7 @@ export class RunningSteps {
       },
     );
     meter.flush();
+    return began;
   }
 
   /** One after the other, so that of steps that could start at the same time the first of the plan does. */
@@ -141,12 +145,12 @@ export class RunningSteps {
   }
 
   /** Waits for one of the places, in the order of asking. */
-  async #whenFree(run: () => Promise<void>): Promise<void> {
+  async #whenFree<T>(run: () => Promise<T>): Promise<T> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#free--;
     try {
       this.#signal.throwIfAborted();
-      await run();
+      return await run();
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;
