@@ -84,14 +84,12 @@ async function run(
   const options = resolveOptions(experiment.options, args.set);
   const reporter = createReporter(args, environment);
   const running = new Set<string>();
-  const waiting = new Set<string>();
   const leave = (code: number): void => {
     fail(interruption.signal.reason, args, environment, failure);
     reporter.close();
     environment.exit(code);
   };
-  /** The step at work: one that waits for processors was not interrupted. */
-  const atWork = (): string | undefined => [...running].filter((step) => !waiting.has(step)).at(-1) ?? [...running].at(-1);
+  const atWork = (): string | undefined => [...running].at(-1);
   let interruptedStep: string | undefined;
   const tellStopping = (): void => {
     interruptedStep = atWork();
@@ -112,8 +110,6 @@ async function run(
   const onEvent = (event: ExperimentEvent): void => {
     if (event.event === "step-started") running.add(event.step);
     if (event.event === "step-finished") running.delete(event.step);
-    if (event.event === "job" && event.pendingReason !== undefined) waiting.add(event.step);
-    if (event.event === "job" && event.pendingReason === undefined) waiting.delete(event.step);
     // What a step's process prints stays readable where standard output is for events.
     if (event.event === "output" && args.json) environment.stderr.write(`${printable(event.line)}\n`);
     reporter.emit(event);
