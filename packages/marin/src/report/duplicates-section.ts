@@ -18,7 +18,7 @@ export function duplicatesSection(duplicates: NonNullable<Report["duplicates"]>)
     facts([
       ["Pairs of texts compared", exactCount(candidates)],
       ["Found to be near copies", exactCount(verified)],
-      ["Documents kept for others", exactCount(clusters)],
+      ["Documents kept in place of copies", exactCount(clusters)],
     ]),
     examples.length === 0 ? h("p", { class: "note" }, "No document was removed.") : [h("p", null, "The beginnings of removed documents, beside those of the documents kept in their place. Words that only one of the two has are marked."), examples.map(example)],
   );
@@ -35,8 +35,17 @@ function example({ reason, similarity, keptText, keptSource, keptId, removedText
     { class: "pair" },
     h("h3", null, `Near copy, ${percent(similarity)} similar`),
     h("div", { class: "sides" }, side("Kept", keptSource, keptId, changes, "added"), side("Removed", removedSource, removedId, changes, "removed")),
-    changes.some(({ added, removed }) => added || removed) ? null : h("p", { class: "note" }, "The beginnings are equal: the texts differ further on."),
+    note(changes),
   );
+}
+
+/** What the beginnings alone do not show. */
+function note(changes: readonly Change[]): Markup | null {
+  const lengthOf = (which: readonly Change[]): number => which.reduce((sum, { value }) => sum + value.length, 0);
+  const equal = lengthOf(changes.filter(({ added, removed }) => !added && !removed));
+  const other = lengthOf(changes) - equal;
+  if (other === 0) return h("p", { class: "note" }, "The beginnings are equal: the texts differ further on.");
+  return 2 * equal < other ? h("p", { class: "note" }, "The beginnings differ: what the texts have in common stands further on.") : null;
 }
 
 /** One of the two texts: everything but what only the other has. */

@@ -144,6 +144,17 @@ describe("the page", () => {
     expect(sample).toContain(`\n\tline ${"x".repeat(50_000)}`);
   });
 
+  it.each([
+    ["The same words begin both of them.", "The same words begin both of them.", "The beginnings are equal"],
+    ["A tale begins here with words of its own before it comes to what both tell.", "Quite another opening stood first, unlike that one, in this volume.", "The beginnings differ: what the texts have in common stands further on."],
+    ["The same words begin both of them.", "The same words begin each of them.", undefined],
+  ])("says what the beginnings of near copies do not show: %j, %j", async (keptText, removedText, expected) => {
+    const example: DuplicateExample = { reason: "near", similarity: 0.4, keptId: "k", keptSource: "a", keptText, removedId: "r", removedSource: "b", removedText };
+    const { whole } = pageOf((await reportOf(await write({ examples: [example] }))).html);
+    if (expected === undefined) expect(whole).not.toMatch(/The beginnings (are equal|differ)/);
+    else expect(whole).toContain(expected);
+  });
+
   it("tells many line ends in a row instead of showing them", async () => {
     const { html } = await reportOf(await write({ continuation: "a\n\nb\n \n\n\nc" }));
     expect(pageOf(html).text("blockquote").at(-1)).toBe("The people ofa\n\nb\n(4 line ends)\nc");
