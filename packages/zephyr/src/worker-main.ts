@@ -13,6 +13,8 @@ export interface ShardTask {
   readonly item: unknown;
   /** Its place among the items, from 0 up. */
   readonly index: number;
+  /** Whether the worker tells how many items it has finished. */
+  readonly reportProgress: boolean;
 }
 
 /** What a worker gives back. */
@@ -34,7 +36,7 @@ const presences = new Map<string, Presence>();
 const finished = new Map<string, number>();
 
 /** Works on one item, in a worker's context. */
-export async function runShard({ run, name, work, item, index }: ShardTask): Promise<ShardAnswer> {
+export async function runShard({ run, name, work, item, index, reportProgress }: ShardTask): Promise<ShardAnswer> {
   const context = irisCtx();
   context.signal.throwIfAborted();
   const presence = await present(run, name);
@@ -49,7 +51,7 @@ export async function runShard({ run, name, work, item, index }: ShardTask): Pro
   }
   presence.done += 1;
   finished.set(run, presence.done);
-  context.progress({ done: presence.done, unit: "items" });
+  if (reportProgress) context.progress({ done: presence.done, unit: "items" });
   return answer;
 }
 

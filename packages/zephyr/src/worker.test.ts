@@ -54,6 +54,14 @@ test.each([0, 2])("with %d workers: they register, report progress, and clean up
   expect(lines.filter((line) => line.includes("cleaned up"))).toHaveLength(1);
 });
 
+test.each([0, 2])("with %d workers: the caller may report progress alone, in units of its own", async (workers) => {
+  const progress: TaskProgress[] = [];
+  await withLocalContext({ log: silentLogger, onProgress: (each) => void progress.push(each) }, async () => {
+    await Dataset.fromAsyncIterable(mapShards({ entry: entry<typeof look>(module, "look"), items: numbers, name: "look", workers, reportProgress: false })).toArray();
+  });
+  expect(progress).toEqual([]);
+});
+
 test.each([0, 2])("with %d workers: an item that throws is named, with its error as the cause, after the results before it", async (workers) => {
   const seen: number[] = [];
   const running = (async () => {

@@ -15,6 +15,8 @@ export interface MapShardsOptions<I, R> {
   readonly workers?: number;
   /** Ends the work, with its reason as the error. Default: the running task's signal. */
   readonly signal?: AbortSignal;
+  /** Whether finished items are reported as the task's progress; false where the caller counts in units of its own. Default true. */
+  readonly reportProgress?: boolean;
 }
 
 /** The results of {@link mapShards}, in the items' order. Iterate once. */
@@ -48,7 +50,7 @@ export function mapShards<I, R>(options: MapShardsOptions<I, R>): ShardResults<R
   };
 }
 
-async function* answers<I, R>({ entry: work, items, name, workers = 0, signal = getIrisCtx()?.signal }: MapShardsOptions<I, R>): AsyncGenerator<ShardAnswer> {
+async function* answers<I, R>({ entry: work, items, name, workers = 0, signal = getIrisCtx()?.signal, reportProgress = true }: MapShardsOptions<I, R>): AsyncGenerator<ShardAnswer> {
   signal?.throwIfAborted();
   const run = randomUUID();
   // Items on their way, for messages: those before the result that comes next are done.
@@ -57,7 +59,7 @@ async function* answers<I, R>({ entry: work, items, name, workers = 0, signal = 
     let index = 0;
     for await (const item of items) {
       labels.set(index, labelOf(item));
-      yield { run, name, work: work as Entry, item, index };
+      yield { run, name, work: work as Entry, item, index, reportProgress };
       index += 1;
     }
   };

@@ -34,7 +34,8 @@ export async function* inWorkers<Item, Result>(work: Entry<[Item], Result>, item
   const wanted = asked === 0 ? worthWorkers(bytes) : asked;
   const workers = wanted < 2 ? 0 : Math.min(wanted, items.length);
   try {
-    yield* mapShards({ entry: work, items, name, workers, ...(signal === undefined ? {} : { signal }) });
+    // The steps count documents: a worker's count of files between them would make the progress jump.
+    yield* mapShards({ entry: work, items, name, workers, reportProgress: false, ...(signal === undefined ? {} : { signal }) });
   } catch (error) {
     // What failed names the file itself; which share of the files it was in says nothing more.
     throw isMarinError(error, "ZEPHYR_ITEM_FAILED") ? (error.cause ?? error) : error;
