@@ -64,13 +64,13 @@ function createCommand(): Command {
 
 function readNames(value: string, before: readonly string[] = []): string[] {
   const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  if (names.length === 0) throw new InvalidArgumentError("name at least one step.");
+  if (names.length === 0) throw new InvalidArgumentError("name at least one step");
   return [...before, ...names];
 }
 
 function readCount(value: string): number {
   const count = Number(value);
-  if (!/^\d+$/.test(value.trim()) || count < 1) throw new InvalidArgumentError("a whole number from 1 is needed.");
+  if (!/^\d+$/.test(value.trim()) || count < 1) throw new InvalidArgumentError("a whole number from 1 is needed");
   return count;
 }
 
@@ -114,7 +114,7 @@ export function parseArguments(argv: readonly string[]): CommandArguments {
 }
 
 function explain(error: CommanderError, command: Command): Error {
-  const message = error.message.replace(/^error: /, "");
+  const message = error.message.replace(/^error: /, "").replace(" is invalid. ", " is invalid: ");
   if (error.code === "commander.unknownOption") {
     const flag = /'(-[^'=]*)/.exec(message)?.[1] ?? "";
     const flags = command.options.map((option) => option.long ?? option.flags);
