@@ -33,7 +33,7 @@ function funnelTable({ stages, parts }: Funnel): Markup {
       const share = (out ?? 0) / widest;
       end -= share;
       const line = out === undefined ? null : bar(share, { from: Math.max(0, end), tone: "lost" });
-      rows.push({ class: "out", cells: [barred(["− ", reasonNames[reason]], line), ["−", exactCount(count)], out === undefined ? "" : ["−", size(out)], ""] });
+      rows.push({ class: "out", cells: [barred(["− ", reasonNames[reason]], line), less(count, exactCount), out === undefined ? "" : less(out, size), ""] });
     }
   }
   let from = 0;
@@ -66,4 +66,9 @@ function sourcesTable({ sources }: Funnel): Markup {
   const columns = [{ head: "Source" }, ...["Files", "Read", "Too short", "Documents", "Text"].map((head) => ({ head, numeric: true }))];
   const rows = sources.map(({ name, files, read, tooShort, documents, bytes }) => ({ cells: [foreign(name), exactCount(files), exactCount(read), exactCount(tooShort), exactCount(documents), size(bytes)] }));
   return [h("h3", null, "Sources"), table("Documents by source", columns, rows)];
+}
+
+/** An amount that is taken away; nothing has no sign. */
+function less(amount: number, format: (amount: number) => Markup): Markup {
+  return amount === 0 ? format(amount) : ["−", format(amount)];
 }
