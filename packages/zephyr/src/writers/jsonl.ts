@@ -1,6 +1,7 @@
 import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
 import { WholeFile } from "./whole-file.js";
+import { writeAll } from "./write-all.js";
 
 /** What was written. */
 export interface JsonlSummary {
@@ -100,12 +101,5 @@ export class JsonlWriter implements AsyncDisposable {
  * @throws what {@link JsonlWriter} throws; whatever the source throws, unchanged
  */
 export async function writeJsonl(path: string, records: DatasetSource<unknown>, options: JsonlWriterOptions = {}): Promise<JsonlSummary> {
-  const writer = new JsonlWriter(path, options);
-  try {
-    for await (const record of records) await writer.write(record);
-    return await writer.close();
-  } catch (error) {
-    await writer.abort();
-    throw error;
-  }
+  return writeAll(new JsonlWriter(path, options), records);
 }

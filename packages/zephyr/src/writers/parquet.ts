@@ -5,6 +5,7 @@ import { LiteEngine } from "../parquet/lite.js";
 import { type ParquetEngine, PageEngine } from "../parquet/page-engine.js";
 import type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { WholeFile } from "./whole-file.js";
+import { writeAll } from "./write-all.js";
 
 /** Settings of a {@link ParquetWriter}. */
 export interface ParquetWriterOptions {
@@ -147,12 +148,5 @@ export class ParquetWriter implements AsyncDisposable {
  * @throws what {@link ParquetWriter} throws; whatever the source throws, unchanged
  */
 export async function writeParquet(path: string, records: DatasetSource<ParquetRecord>, options: ParquetWriterOptions): Promise<ParquetSummary> {
-  const writer = new ParquetWriter(path, options);
-  try {
-    for await (const record of records) await writer.write(record);
-    return await writer.close();
-  } catch (error) {
-    await writer.abort();
-    throw error;
-  }
+  return writeAll(new ParquetWriter(path, options), records);
 }
