@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countTests } from "./count-tests.mjs";
+import { countTests, failureTails } from "./count-tests.mjs";
 
 it("adds up the totals of all packages", () => {
   const log = ["@marin/iris:test:       Tests  4 passed (4)", "@marin/levanter:test: \u001b[2m      Tests \u001b[22m \u001b[1m\u001b[32m18 passed\u001b[39m\u001b[22m\u001b[90m (18)\u001b[39m"].join("\n");
@@ -13,4 +13,9 @@ it("counts failed tests once, and tasks that failed otherwise", () => {
 
 it("never calls a failed run clean", () => {
   expect(countTests("npm error network", 1)).toEqual({ passed: 0, failed: 1 });
+});
+
+it("shows the end of what a failed task printed, and nothing of the others", () => {
+  const log = ["@marin/iris:test:  FAIL  src/a.test.ts > counts", "@marin/fray:test: fine", "@marin/iris:test:       Tests  1 failed (1)", "Failed:    @marin/iris#test"].join("\n");
+  expect(failureTails(log)).toEqual(["--- the end of @marin/iris#test\n FAIL  src/a.test.ts > counts\n      Tests  1 failed (1)"]);
 });
