@@ -6,7 +6,7 @@ import { repositoryRoot } from "./repository.mjs";
 
 const tasks = process.argv.slice(2);
 // The long tests take the whole machine, one package after the other.
-const concurrency = tasks.some((task) => task === "test:slow" || task === "test:soak") ? 1 : Math.min(4, availableParallelism());
+const concurrency = tasks.some((task) => /(:slow|:soak)$/.test(task)) ? 1 : Math.min(4, availableParallelism());
 const turbo = createRequire(import.meta.url).resolve("turbo/bin/turbo");
 const result = spawnSync(process.execPath, [turbo, "run", ...tasks, "--continue=dependencies-successful", "--log-order=grouped", `--concurrency=${concurrency}`], {
   cwd: repositoryRoot,
