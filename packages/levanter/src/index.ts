@@ -13,6 +13,8 @@ export { TokenStore } from "./data/token-store.js";
 export { selectEngine, type EngineDevice, type EngineSelection } from "./engine/select.js";
 export type { BufferGroup, Engine, EngineBuffer, EngineName, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
+export { devicePeakFlops, modelFlopsUtilization, type UtilizationInput } from "./models/device-peaks.js";
+export { forwardFlopsPerToken, parameterCount, trainingFlopsPerToken, type TransformerShape } from "./models/flops.js";
 export type { LanguageModel } from "./models/language-model.js";
 export { buildModel, modelConfigSchema, modelPresets, type ModelConfig, type ModelPreset } from "./models/model-config.js";
 export type { AdamWStep } from "./optim/adamw.js";

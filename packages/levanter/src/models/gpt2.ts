@@ -54,6 +54,10 @@ export function gpt2(config: Gpt2Config): LanguageModel {
     config: resolved,
     vocabSize: resolved.vocabSize,
     maxSequenceLength: resolved.sequenceLength,
+    transformer: {
+      layers: resolved.layers, hiddenSize: resolved.hiddenSize, intermediateSize: 4 * resolved.hiddenSize, heads: resolved.heads, keyValueHeads: resolved.heads,
+      headSize: resolved.hiddenSize / resolved.heads, gated: false, vocabSize: resolved.vocabSize,
+    },
     parameters,
     isDecayed: (name) => /\.(c_attn|c_proj|c_fc)\.weight$/.test(name),
     initialize: (key) => initialize(parameters, key),

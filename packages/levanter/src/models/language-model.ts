@@ -1,6 +1,7 @@
 import * as tf from "@tensorflow/tfjs-core";
 import type { Specs, TensorFunction } from "../engine/types.js";
 import type { RandomKey } from "../rng/random-key.js";
+import type { TransformerShape } from "./flops.js";
 
 /** A causal language model: named parameters, and functions over them that every engine runs. Shapes: B batch, T time, D model, V vocabulary. */
 export interface LanguageModel {
@@ -11,6 +12,8 @@ export interface LanguageModel {
   readonly vocabSize: number;
   /** Longest T that the model accepts, in tokens. */
   readonly maxSequenceLength: number;
+  /** What its floating-point operations are counted from (`forwardFlopsPerToken`); absent where nobody counts them. */
+  readonly transformer?: TransformerShape;
   /** Parameters by name, float32, in checkpoint order. */
   readonly parameters: Specs;
   /** True when decoupled weight decay applies to the parameter: products' weights, not embeddings, layer norms and biases. */
