@@ -1,5 +1,4 @@
 import * as tf from "@tensorflow/tfjs-core";
-import { MarinError } from "@marin/iris";
 import { z } from "zod";
 import { parseConfig } from "../parse-config.js";
 import { causalAttention } from "../engine/ops/attention.js";
@@ -13,6 +12,7 @@ import type { Specs, TensorSpec } from "../engine/types.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
 import type { LanguageModel } from "./language-model.js";
+import { lookup, scaled, type Parameters } from "./parameters.js";
 
 /** The fields of a GPT-2's configuration. */
 export const gpt2Shape = {
@@ -37,8 +37,6 @@ const gpt2ConfigSchema = z.strictObject(gpt2Shape).refine(...gpt2Widths);
 export type Gpt2Config = z.input<typeof gpt2ConfigSchema>;
 
 type ResolvedConfig = z.output<typeof gpt2ConfigSchema>;
-
-type Parameters = (name: string) => tf.Tensor;
 
 /**
  * A GPT-2-shaped language model with Hugging Face's parameter names; products' weights are [in, out] as in its `Conv1D`.
@@ -73,14 +71,6 @@ export function gpt2(config: Gpt2Config): LanguageModel {
       const logits = tf.matMul(finalHidden(resolved, parameter, tokens), tf.transpose(parameter("wte.weight")));
       return { logits: tf.reshape(logits, [...tokens.shape, resolved.vocabSize]) };
     },
-  };
-}
-
-function lookup(inputs: Readonly<Record<string, tf.Tensor>>): Parameters {
-  return (name) => {
-    const tensor = inputs[name];
-    if (tensor === undefined) throw new MarinError("LEVANTER_MISSING_INPUT", `the model's input "${name}" is missing`, { data: { name } });
-    return tensor;
   };
 }
 
@@ -128,11 +118,6 @@ function initialize(parameters: Specs, key: RandomKey): Record<string, Float32Ar
 function standardDeviation(name: string, layers: number): number {
   if (name === "wpe.weight") return 0.01;
   return name.endsWith("c_proj.weight") ? 0.02 / Math.sqrt(2 * layers) : 0.02;
-}
-
-function scaled(values: Float32Array, factor: number): Float32Array {
-  for (let index = 0; index < values.length; index++) values[index] = (values[index] as number) * factor;
-  return values;
 }
 
 /** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */

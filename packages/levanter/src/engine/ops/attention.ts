@@ -9,17 +9,17 @@ const MASKED = -1e9;
  * The gradient needs Σ dP·P over each row of weights P; that equals Σ dO·O over the head's outputs (Dao et al., arXiv:2205.14135, appendix B.4),
  * which is T/K times less work.
  *
- * @param q - float32 [B,H,T,K]
+ * @param q - float32 [B,H,R·T,K]: R times T queries, one T after the other, that share keys and values; R is 1 without grouping
  * @param k - float32 [B,H,T,K]
  * @param v - float32 [B,H,T,K]
- * @returns float32 [B,H,T,K]
+ * @returns float32 [B,H,R·T,K]
  */
 export function causalAttention(q: tf.Tensor, k: tf.Tensor, v: tf.Tensor): tf.Tensor {
   const scale = 1 / Math.sqrt(q.shape.at(-1) as number);
   const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
     const [query, key, value, save] = args as [tf.Tensor, tf.Tensor, tf.Tensor, tf.GradSaveFunc];
     const scores = tf.mul(tf.matMul(query, transposeLast(key)), scale);
-    const weights = tf.softmax(tf.add(scores, causalMask(query.shape[2] as number)));
+    const weights = tf.softmax(tf.add(scores, causalMask(query.shape[2] as number, key.shape[2] as number)));
     const output = tf.matMul(weights, value);
     save([query, key, value, weights, output]);
     return { value: output, gradFunc: (dy: tf.Tensor, saved: tf.Tensor[]) => attentionGradients(dy, saved, scale) };
@@ -36,11 +36,11 @@ function attentionGradients(dy: tf.Tensor, saved: tf.Tensor[], scale: number): t
   ];
 }
 
-/** float32 [T,T]: 0 on and below the diagonal, `MASKED` above. Built from ranges: no constant of T² elements enters the graph. */
-function causalMask(length: number): tf.Tensor2D {
+/** float32 [R·T,T]: 0 on and below the diagonal of each T rows, `MASKED` above. Built from ranges: no constant of T² elements enters the graph. */
+function causalMask(rows: number, length: number): tf.Tensor2D {
   const positions = tf.range(0, length, 1, "int32");
-  const future = tf.greater(tf.expandDims(positions, 0), tf.expandDims(positions, 1));
-  return tf.mul(tf.cast(future, "float32"), MASKED);
+  const queries = tf.tile(tf.expandDims(positions, 1), [rows / length, 1]);
+  return tf.mul(tf.cast(tf.greater(tf.expandDims(positions, 0), queries), "float32"), MASKED);
 }
 
 function transposeLast(x: tf.Tensor): tf.Tensor {

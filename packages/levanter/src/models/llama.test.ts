@@ -1,0 +1,57 @@
+import { describe, expect, it, test } from "vitest";
+import { OnnxEngine } from "../engine/compiled-engine.js";
+import { evaluate } from "../../test/reference/evaluate.js";
+import type { TensorData } from "../engine/types.js";
+import { RandomKey } from "../rng/random-key.js";
+import { forwardFlopsPerToken, parameterCount, type TransformerShape } from "./flops.js";
+import { llama, type LlamaConfig } from "./llama.js";
+import { buildModel } from "./model-config.js";
+
+test("a configuration that is not valid is one error naming each field", () => {
+  const refused: readonly [object, RegExp][] = [
+    [{ vocabSize: 10, hiddenSize: 12, heads: 4 }, /hiddenSize: hiddenSize must be an even multiple of heads/],
+    [{ vocabSize: 10, heads: 4, hiddenSize: 16, keyValueHeads: 3 }, /keyValueHeads: keyValueHeads must divide heads/],
+    [{ vocabSize: 10, ropeHighFrequencyFactor: 1 }, /ropeHighFrequencyFactor: ropeHighFrequencyFactor must be more/],
+    [{ vocabSize: 10, hidenSize: 8 }, /configuration: .*hidenSize/],
+  ];
+  for (const [config, message] of refused) {
+    expect(() => llama(config as LlamaConfig)).toThrow(expect.objectContaining({ code: "LEVANTER_CONFIG", message: expect.stringMatching(message) as string }) as Error);
+  }
+});
+
+describe("Llama 2 7B", () => {
+  const model = llama({ vocabSize: 32_000, sequenceLength: 4096, hiddenSize: 4096, intermediateSize: 11_008, layers: 32, heads: 32 });
+
+  it("has its published number of parameters", () => {
+    expect(parameterCount(model.parameters)).toBe(6_738_415_616);
+  });
+
+  it("needs 1.1408 times the 2 operations per parameter", () => {
+    const ratio = forwardFlopsPerToken(model.transformer as TransformerShape, 4096) / (2 * 6_738_415_616);
+    expect(ratio).toBeCloseTo(1.1408, 4);
+  });
+
+  it("has Hugging Face's names and layouts", () => {
+    const names = Object.keys(model.parameters);
+    expect(names).toHaveLength(3 + 9 * 32);
+    expect(names).toEqual(expect.arrayContaining(["model.embed_tokens.weight", "model.layers.31.self_attn.q_proj.weight", "model.norm.weight", "lm_head.weight"]));
+    expect(model.parameters["model.layers.0.mlp.down_proj.weight"]?.shape).toEqual([4096, 11_008]);
+    expect(names.filter((name) => !model.isDecayed(name) && !/norm\.weight$|layernorm\.weight$/.test(name))).toEqual(["model.embed_tokens.weight"]);
+  });
+});
+
+it("gives a prefix's logits whatever follows, and however long the row is", async () => {
+  const model = buildModel("llama-nano", 50);
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const parameters = model.initialize(RandomKey.fromSeed(7));
+  const named = Object.fromEntries(Object.entries(parameters).map(([name, data]) => [name, { shape: model.parameters[name]?.shape ?? [], data }]));
+  const logitsOf = async (tokens: number[]): Promise<TensorData> => {
+    const { logits } = await evaluate(engine, model.logits, { ...named, tokens: { shape: [1, tokens.length], data: Int32Array.from(tokens) } });
+    return logits ?? new Float32Array();
+  };
+  const text = Array.from({ length: 40 }, (_unused, index) => (index * 7) % 50);
+  const [whole, part] = [await logitsOf(text), await logitsOf(text.slice(0, 9))];
+  const worst = Math.max(...Array.from(part, (value, index) => Math.abs(value - (whole[index] as number))));
+  expect(worst).toBeLessThan(1e-5);
+  await engine.dispose();
+});
