@@ -1,5 +1,6 @@
 import { MarinError } from "@marin/iris";
-import { isOp, type Graph, type OpName, type Value } from "./graph.js";
+import { isElementwise } from "./elementwise.js";
+import { isOp, operationName, type Graph, type OpName, type Value } from "./graph.js";
 import { lower, type LoweredModel } from "./lowering/lower.js";
 import { optimize } from "./passes/optimize.js";
 import { trace } from "./trace.js";
@@ -7,12 +8,6 @@ import type { Specs, TensorFunction, TensorSpec } from "./types.js";
 
 /** Elements per piece when an element-wise or reducing function walks over groups: 256 KiB of float32, so that a few operands fit a core's cache. */
 export const CHUNK_ELEMENTS = 65_536;
-
-const ELEMENTWISE: ReadonlySet<OpName> = new Set<OpName>([
-  "abs", "add", "cast", "ceil", "clip", "constant", "cos", "div", "equal", "erf", "exp", "fill", "floor", "geluTanh", "greater", "greaterEqual", "isNan",
-  "leakyRelu", "less", "lessEqual", "log", "logicalAnd", "logicalNot", "logicalOr", "maximum", "minimum", "mul", "neg", "notEqual", "pow", "reciprocal",
-  "relu", "round", "rsqrt", "select", "sigmoid", "sign", "sin", "softplus", "sqrt", "square", "squaredDifference", "step", "sub", "tanh",
-]);
 
 /** Traces, optimizes and lowers a function of fixed shapes. */
 export function compileToOnnx(name: string, fn: TensorFunction, inputs: Specs): LoweredModel {
@@ -80,11 +75,11 @@ function chunkSpecs(groups: readonly string[], scalars: readonly string[]): Spec
 function requireElementwise(graph: Graph, allowed: ReadonlySet<OpName>): void {
   for (const node of graph.nodes) {
     const fixedLength = isOp(node, "fill") || isOp(node, "constant") || isOp(node, "reshape") ? node.outputs.some((value) => value.shape.length > 0) : false;
-    if ((ELEMENTWISE.has(node.op) || allowed.has(node.op)) && !fixedLength) continue;
+    if ((isElementwise(node) || allowed.has(node.op)) && !fixedLength) continue;
     throw new MarinError(
       "LEVANTER_NOT_ELEMENTWISE",
-      `"${graph.name}" uses ${node.op}${fixedLength ? " of a fixed length" : ""}, which is not element-wise; use operations that treat every element alike`,
-      { data: { program: graph.name, op: node.op } },
+      `"${graph.name}" uses ${operationName(node)}${fixedLength ? " of a fixed length" : ""}, which is not element-wise; use operations that treat every element alike`,
+      { data: { program: graph.name, op: operationName(node) } },
     );
   }
 }

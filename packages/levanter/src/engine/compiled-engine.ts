@@ -8,6 +8,7 @@ import { compileElementwiseToOnnx, compileReduceToOnnx, compileToOnnx } from "./
 import { cpuFeatures } from "./cpu-features.js";
 import { inputName, outputName } from "./lowering/lower.js";
 import type { LoweredModel } from "./lowering/lower.js";
+import { operatorFault } from "./operator-registry.js";
 import { RunQueue } from "./run-queue.js";
 import { loadRuntime } from "./runtime/load-runtime.js";
 import type { Binding, BoundTensors, Runtime, RuntimeSession } from "./runtime/runtime.js";
@@ -93,8 +94,12 @@ export class OnnxEngine implements Engine {
     for (const group of this.#groups) group.release();
   }
 
-  #createSession(model: LoweredModel, threads: number): Promise<RuntimeSession> {
-    return named(model.name, this.#runtime.createSession(model.bytes, { threads }));
+  async #createSession(model: LoweredModel, threads: number): Promise<RuntimeSession> {
+    try {
+      return await named(model.name, this.#runtime.createSession(model.bytes, { threads }));
+    } catch (error) {
+      throw (error instanceof Error ? operatorFault(model.name, error) : undefined) ?? error;
+    }
   }
 
   #track<T extends Disposable>(program: T): T {

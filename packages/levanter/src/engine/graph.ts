@@ -62,6 +62,8 @@ export interface OpTable extends Record<PlainUnary | PlainBinary, NoAttributes> 
   oneHot: { readonly depth: number; readonly onValue: number; readonly offValue: number };
   /** base [R,D], indices int32 [N], updates [N,D] -> base with each update added to the row of its index, in the order of N. */
   scatterAddRows: NoAttributes;
+  /** An operator made by `defineOperator`, by its name. */
+  custom: { readonly operator: string; readonly attributes: Readonly<Record<string, number | string | boolean | readonly number[]>> };
 }
 
 /** Name of an operation of the graph. */
@@ -94,4 +96,9 @@ export interface Graph {
 /** True when the node is of this operation; narrows its attributes. */
 export function isOp<K extends OpName>(node: Node | undefined, op: K): node is Node<K> {
   return node?.op === op;
+}
+
+/** What a node is called in messages and listings: its operation, or the name of the defined operator that it applies. */
+export function operationName(node: Node): string {
+  return isOp(node, "custom") ? node.attributes.operator : node.op;
 }

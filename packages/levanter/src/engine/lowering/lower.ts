@@ -1,4 +1,4 @@
-import type { Graph, Value } from "../graph.js";
+import { isOp, type Graph, type Value } from "../graph.js";
 import type { Specs } from "../types.js";
 import { lowerNode } from "./onnx-operators.js";
 import { OnnxModel } from "./onnx-model.js";
@@ -47,7 +47,12 @@ export function lower(graph: Graph, symbolicLength?: number): LoweredModel {
     names.set(value, fresh);
     return fresh;
   };
-  for (const node of graph.nodes) lowerNode({ model, node, inputs: node.inputs.map(nameOf), outputs: node.outputs.map(nameOf) });
+  for (const node of graph.nodes) {
+    lowerNode({ model, node, inputs: node.inputs.map(nameOf), outputs: node.outputs.map(nameOf) });
+    if (!isOp(node, "custom") || symbolicLength !== undefined) continue;
+    // What an operator's author says of its outputs is checked; outputs of the graph are declared below in any case.
+    for (const value of node.outputs) if (!outputs.some((output) => output.value === value)) model.inner(nameOf(value), value.dtype, value.shape);
+  }
   for (const { name, value } of outputs) {
     // An output that is an input of the graph, or another output too, needs a node of its own.
     if (nameOf(value) !== name) model.node("Identity", [nameOf(value)], [name]);

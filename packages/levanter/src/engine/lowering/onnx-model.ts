@@ -28,7 +28,7 @@ const SCHEMA = {
       fields: {
         node: { rule: "repeated", type: "NodeProto", id: 1 }, name: { type: "string", id: 2 },
         initializer: { rule: "repeated", type: "TensorProto", id: 5 }, input: { rule: "repeated", type: "ValueInfoProto", id: 11 },
-        output: { rule: "repeated", type: "ValueInfoProto", id: 12 },
+        output: { rule: "repeated", type: "ValueInfoProto", id: 12 }, valueInfo: { rule: "repeated", type: "ValueInfoProto", id: 13 },
       },
     },
     NodeProto: {
@@ -66,14 +66,24 @@ interface TensorProto {
   readonly rawData: Uint8Array;
 }
 
+interface NodeProto {
+  readonly input: string[];
+  readonly output: string[];
+  readonly name: string;
+  readonly opType: string;
+  readonly attribute: readonly object[];
+  readonly domain: string;
+}
+
 /** Collects nodes, constants, inputs and outputs, and writes them as the bytes of an ONNX model. Equal constants are stored once. */
 export class OnnxModel {
   readonly #name: string;
-  readonly #nodes: object[] = [];
+  readonly #nodes: NodeProto[] = [];
   readonly #initializers: TensorProto[] = [];
   readonly #constants = new Map<string, string>();
   readonly #inputs: object[] = [];
   readonly #outputs: object[] = [];
+  readonly #inner: object[] = [];
   #names = 0;
 
   constructor(name: string) {
@@ -101,23 +111,45 @@ export class OnnxModel {
   }
 
   /**
-   * Adds a node that writes the values named in `outputs`. The domain "" is ONNX's own.
+   * Adds a node that writes the values named in `outputs`. The domain "" is ONNX's own; `scope` goes before the node's own name.
    *
    * @throws `LEVANTER_UNSAFE_OPERATOR` for a `ScatterND` that reduces: ONNX Runtime's loses updates when several threads run it
    */
-  node(opType: string, inputs: readonly string[], outputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}, domain = ""): void {
+  node(opType: string, inputs: readonly string[], outputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}, domain = "", scope = ""): void {
     if (opType === "ScatterND" && "reduction" in attributes) {
       throw new MarinError("LEVANTER_UNSAFE_OPERATOR", `"${this.#name}" lowers to ScatterND with a reduction, which loses updates; use ScatterElements`, {
         data: { program: this.#name },
       });
     }
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
-    this.#nodes.push({ input: inputs, output: outputs, name: `${opType}_${this.#nodes.length}`, opType, attribute, domain });
+    const name = `${scope === "" ? "" : `${scope}/`}${opType}_${this.#nodes.length}`;
+    this.#nodes.push({ input: [...inputs], output: [...outputs], name, opType, attribute, domain });
+  }
+
+  /** Calls a value by another name in all nodes so far. False when no node writes it: it is an input or a constant, and keeps its name. */
+  rename(from: string, to: string): boolean {
+    if (!this.#nodes.some((node) => node.output.includes(from))) return false;
+    for (const names of this.#nodes.flatMap((node) => [node.input, node.output])) {
+      names.forEach((name, index) => {
+        if (name === from) names[index] = to;
+      });
+    }
+    return true;
+  }
+
+  /** States type and shape of a value inside the graph; the runtime refuses the model where a node gives another. */
+  inner(name: string, dtype: DType, shape: readonly number[]): void {
+    this.#inner.push(valueInfo(name, dtype, shape));
   }
 
   /** Adds a constant and returns its name. */
   constant(data: TensorData, dtype: DType, shape: readonly number[]): string {
     return this.#initializer({ dims: shape, dataType: ONNX_TYPE[dtype], rawData: bytesOf(data) });
+  }
+
+  /** Adds a constant of rank 0 and returns its name. */
+  scalar(value: number, dtype: DType): string {
+    return this.constant(scalarData(value, dtype), dtype, []);
   }
 
   /** Adds an int64 vector, as ONNX wants shapes and axes, and returns its name. */
@@ -130,7 +162,7 @@ export class OnnxModel {
     return ModelProto.encode({
       irVersion: IR_VERSION,
       producerName: "marin-levanter",
-      graph: { name: this.#name, node: this.#nodes, initializer: this.#initializers, input: this.#inputs, output: this.#outputs },
+      graph: { name: this.#name, node: this.#nodes, initializer: this.#initializers, input: this.#inputs, output: this.#outputs, valueInfo: this.#inner },
       opsetImport: [{ domain: "", version: OPSET }, { domain: "com.microsoft", version: 1 }],
     }).finish();
   }
@@ -155,6 +187,11 @@ function bytesOf(data: TensorData | BigInt64Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
+function scalarData(value: number, dtype: DType): TensorData {
+  if (dtype === "float32") return Float32Array.of(value);
+  return dtype === "int32" ? Int32Array.of(value) : Uint8Array.of(value);
+}
+
 function valueInfo(name: string, dtype: DType, shape: readonly (number | string)[]): object {
   const dim = shape.map((dimension) => (typeof dimension === "number" ? { dimValue: dimension } : { dimParam: dimension }));
   return { name, type: { tensorType: { elemType: ONNX_TYPE[dtype], shape: { dim } } } };
@@ -165,6 +202,5 @@ function attributeProto(name: string, value: OnnxAttribute): object {
   if ("float" in value) return { name, f: value.float, type: 1 };
   if ("text" in value) return { name, s: new TextEncoder().encode(value.text), type: 3 };
   if ("ints" in value) return { name, ints: value.ints, type: 7 };
-  const data = value.dtype === "float32" ? Float32Array.of(value.scalar) : value.dtype === "int32" ? Int32Array.of(value.scalar) : Uint8Array.of(value.scalar);
-  return { name, t: { dims: [1], dataType: ONNX_TYPE[value.dtype], rawData: bytesOf(data) }, type: 4 };
+  return { name, t: { dims: [1], dataType: ONNX_TYPE[value.dtype], rawData: bytesOf(scalarData(value.scalar, value.dtype)) }, type: 4 };
 }

@@ -1,7 +1,9 @@
 import type { Node, OpName, PlainBinary, PlainUnary, Value } from "../graph.js";
+import { operatorOf, type RegisteredOperator } from "../operator-registry.js";
 import { elementCount } from "../shape.js";
 import type { DType } from "../types.js";
 import { ONNX_TYPE, type OnnxAttribute, type OnnxModel } from "./onnx-model.js";
+import { OnnxWriter } from "./onnx-writer.js";
 
 /** What an operation's lowering works with: the model, the names of the node's inputs, and the names that its outputs must get. */
 export interface LoweringContext<K extends OpName> {
@@ -41,11 +43,6 @@ function via(model: OnnxModel, opType: string, inputs: readonly string[], attrib
   return name;
 }
 
-function scalar(model: OnnxModel, value: number, dtype: DType): string {
-  const data = dtype === "float32" ? Float32Array.of(value) : dtype === "int32" ? Int32Array.of(value) : Uint8Array.of(value);
-  return model.constant(data, dtype, []);
-}
-
 function dtypeOf(node: Node): DType {
   return (node.outputs[0] as Value).dtype;
 }
@@ -72,7 +69,7 @@ function extremum(opType: string): Lowering<"max" | "min"> {
     reduction(opType)({ ...context, outputs: [extreme] });
     const anyNan = model.freshName();
     reduction("ReduceMax")({ ...context, inputs: [via(model, "IsNaN", inputs)], outputs: [anyNan] });
-    model.node("Where", [anyNan, scalar(model, Number.NaN, "float32"), extreme], outputs);
+    model.node("Where", [anyNan, model.scalar(Number.NaN, "float32"), extreme], outputs);
   };
 }
 
@@ -87,17 +84,17 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   clip: ({ model, node, inputs, outputs }) => {
     const { min, max } = node.attributes;
-    model.node("Clip", [inputs[0] as string, scalar(model, min, dtypeOf(node)), scalar(model, max, dtypeOf(node))], outputs);
+    model.node("Clip", [inputs[0] as string, model.scalar(min, dtypeOf(node)), model.scalar(max, dtypeOf(node))], outputs);
   },
   leakyRelu: ({ model, node, inputs, outputs }) => model.node("LeakyRelu", inputs, outputs, { alpha: { float: node.attributes.alpha } }),
   step: ({ model, node, inputs, outputs }) => {
-    const positive = via(model, "Greater", [inputs[0] as string, scalar(model, 0, dtypeOf(node))]);
-    model.node("Where", [positive, scalar(model, 1, dtypeOf(node)), scalar(model, node.attributes.alpha, dtypeOf(node))], outputs);
+    const positive = via(model, "Greater", [inputs[0] as string, model.scalar(0, dtypeOf(node))]);
+    model.node("Where", [positive, model.scalar(1, dtypeOf(node)), model.scalar(node.attributes.alpha, dtypeOf(node))], outputs);
   },
   cast: ({ model, node, inputs, outputs }) => model.node("Cast", inputs, outputs, { to: { int: ONNX_TYPE[node.attributes.dtype] } }),
   fill: ({ model, node, outputs }) => {
     const shape = shapeOf(node);
-    if (shape.length === 0) model.node("Identity", [scalar(model, node.attributes.value, dtypeOf(node))], outputs);
+    if (shape.length === 0) model.node("Identity", [model.scalar(node.attributes.value, dtypeOf(node))], outputs);
     else model.node("ConstantOfShape", [model.int64(shape)], outputs, { value: { scalar: node.attributes.value, dtype: dtypeOf(node) } });
   },
   constant: ({ model, node, outputs }) => model.node("Identity", [model.constant(node.attributes.data, dtypeOf(node), shapeOf(node))], outputs),
@@ -118,7 +115,7 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
     model.node("Split", inputs, outputs, { axis: { int: node.attributes.axis }, num_outputs: { int: outputs.length } }),
   pad: ({ model, node, inputs, outputs }) => {
     const { before, after, value } = node.attributes;
-    model.node("Pad", [inputs[0] as string, model.int64([...before, ...after]), scalar(model, value, dtypeOf(node))], outputs);
+    model.node("Pad", [inputs[0] as string, model.int64([...before, ...after]), model.scalar(value, dtypeOf(node))], outputs);
   },
   tile: ({ model, node, inputs, outputs }) => model.node("Tile", [inputs[0] as string, model.int64(node.attributes.repeats)], outputs),
   reverse: ({ model, node, inputs, outputs }) => {
@@ -138,7 +135,7 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   cumsum: ({ model, node, inputs, outputs }) => {
     const { axis, exclusive, reverse } = node.attributes;
     const attributes = { exclusive: { int: exclusive ? 1 : 0 }, reverse: { int: reverse ? 1 : 0 } };
-    model.node("CumSum", [inputs[0] as string, scalar(model, axis, "int32")], outputs, attributes);
+    model.node("CumSum", [inputs[0] as string, model.scalar(axis, "int32")], outputs, attributes);
   },
   softmax: ({ model, inputs, outputs }) => model.node("Softmax", inputs, outputs, { axis: { int: -1 } }),
   logSoftmax: ({ model, inputs, outputs }) => model.node("LogSoftmax", inputs, outputs, { axis: { int: -1 } }),
@@ -165,9 +162,9 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   oneHot: ({ model, node, inputs, outputs }) => {
     const { depth, onValue, offValue } = node.attributes;
     const values = model.constant(Float32Array.of(offValue, onValue), "float32", [2]);
-    const depthName = scalar(model, depth, "int32");
+    const depthName = model.scalar(depth, "int32");
     // ONNX counts negative indices from the end; here they are outside, as those from `depth` on.
-    const indices = via(model, "Where", [via(model, "Less", [inputs[0] as string, scalar(model, 0, "int32")]), depthName, inputs[0] as string]);
+    const indices = via(model, "Where", [via(model, "Less", [inputs[0] as string, model.scalar(0, "int32")]), depthName, inputs[0] as string]);
     model.node("OneHot", [indices, depthName, values], outputs, { axis: { int: -1 } });
   },
   // ScatterND with reduction loses updates when several threads run; ScatterElements adds in the order of the rows.
@@ -176,5 +173,14 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
     const column = via(model, "Reshape", [inputs[1] as string, model.int64([updates.shape[0] as number, 1])]);
     const indices = elementCount(updates.shape) === updates.shape[0] ? column : via(model, "Expand", [column, model.int64(updates.shape)]);
     model.node("ScatterElements", [inputs[0] as string, indices, inputs[2] as string], outputs, { axis: { int: 0 }, reduction: { text: "add" } });
+  },
+  custom: ({ model, node, inputs, outputs }) => {
+    const operator = operatorOf(node) as RegisteredOperator;
+    const results = operator.lower(new OnnxWriter(model, operator.name), inputs, { inputs: node.inputs, outputs: node.outputs }, node.attributes.attributes);
+    results.forEach((result, index) => {
+      const name = outputs[index] as string;
+      // An input goes on under its own name.
+      if (inputs.includes(result) || results.indexOf(result) < index || !model.rename(result, name)) model.node("Identity", [result], [name]);
+    });
   },
 };

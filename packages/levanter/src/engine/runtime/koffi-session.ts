@@ -53,6 +53,8 @@ class OrtSession extends ManagedSession {
       api.setIntraOpThreads(native, options.threads);
       api.setInterOpThreads(native, 1);
       api.addConfigEntry(native, "session.intra_op.allow_spinning", "0");
+      // Shapes that were declared are checked, not replaced: a wrong one is an error when the graph is compiled.
+      api.addConfigEntry(native, "session.strict_shape_type_inference", "1");
       api.setDeterministicCompute(native, true);
       if (options.profilePrefix !== undefined) api.enableProfiling(native, options.profilePrefix);
       return new OrtSession(api, await api.createSession(model, native));

@@ -33,7 +33,7 @@ async function createSession(model: Uint8Array, options: SessionOptions): Promis
       intraOpNumThreads: options.threads,
       interOpNumThreads: 1,
       logSeverityLevel: 4,
-      extra: { session: { intra_op: { allow_spinning: "0" } } },
+      extra: { session: { intra_op: { allow_spinning: "0" }, strict_shape_type_inference: "1" } },
     }),
   );
   return new NodeSession(session);
