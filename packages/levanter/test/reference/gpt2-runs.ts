@@ -18,8 +18,8 @@ export interface TrainingIndex {
   readonly losses: number[];
 }
 
-/** The index of `gpt2.json`. */
-export interface Gpt2Index extends TrainingIndex {
+/** What a fixture says about a small model: `gpt2.json`, and each case of `llama.json`. */
+export interface ParityIndex extends TrainingIndex {
   readonly lossSum: number;
   readonly weightSum: number;
   readonly logits: StoredTensor;
@@ -38,19 +38,24 @@ export function trainingShape({ shape }: TrainingIndex): TrainingShape {
   return { batchSize: shape.batch, microbatchSize: shape.batch, sequenceLength: shape.length };
 }
 
-/** The weights that `gpt2.py` starts from. */
-export function initialParameters(index: TrainingIndex): Record<string, Float32Array> {
+/** The weights that a reference run of a model starts from, as `batches.py` draws them. */
+export function drawnParameters(model: LanguageModel, weightSeed: number): Record<string, Float32Array> {
   const values: Record<string, Float32Array> = {};
-  Object.entries(modelOf(index).parameters).forEach(([name, { shape }], position) => {
+  Object.entries(model.parameters).forEach(([name, { shape }], position) => {
     const count = elementCount(shape);
     const scale = shape.length === 2 ? 0.1 : name.endsWith("bias") ? 0.05 : 0.2;
-    const drawn = symmetric(index.weightSeed + position, count, scale);
+    const drawn = symmetric(weightSeed + position, count, scale);
     values[name] = shape.length === 1 && name.endsWith("weight") ? drawn.map((value) => value + 1) : drawn;
   });
   return values;
 }
 
-/** Batch `step` of `gpt2.json`'s run. */
+/** The weights that the fixture's GPT-2 starts from. */
+export function initialParameters(index: TrainingIndex): Record<string, Float32Array> {
+  return drawnParameters(modelOf(index), index.weightSeed);
+}
+
+/** Batch `step` of a run on random tokens. */
 export function randomBatch({ shape, batchSeed }: TrainingIndex, step: number): Batch {
   const { batch, length, vocabulary } = shape;
   const seed = batchSeed + 3 * step;

@@ -8,8 +8,6 @@ import math
 import torch
 import torch.nn.functional as F
 
-from hashing import symmetric
-
 
 def parameter_shapes(vocabulary, length, width, layers):
     shapes = {"wte.weight": (vocabulary, width), "wpe.weight": (length, width)}
@@ -30,18 +28,6 @@ def parameter_shapes(vocabulary, length, width, layers):
     shapes["ln_f.weight"] = (width,)
     shapes["ln_f.bias"] = (width,)
     return shapes
-
-
-def initial_parameters(shapes, seed):
-    """Parameter number i takes hash seed `seed + i`: matrices in ±0.1, biases in ±0.05, layer-norm scales in 1 ± 0.2."""
-    parameters = {}
-    for index, (name, shape) in enumerate(shapes.items()):
-        scale = 0.1 if len(shape) == 2 else 0.05 if name.endswith("bias") else 0.2
-        values = torch.from_numpy(symmetric(seed + index, math.prod(shape), scale)).view(shape)
-        if len(shape) == 1 and name.endswith("weight"):
-            values = values + 1
-        parameters[name] = values
-    return parameters
 
 
 def is_decayed(name, shape):
@@ -77,36 +63,3 @@ def loss_sum(p, tokens, targets, weights, layers, heads):
     """Σ weight · −ln p(target), in nats."""
     scores = logits(p, tokens, layers, heads).flatten(0, 1)
     return (F.cross_entropy(scores, targets.flatten(), reduction="none") * weights.flatten()).sum()
-
-
-def train(p, batches, rates, layers, heads, optimizer):
-    """AdamW on the weighted mean loss, with global-norm clipping; yields (loss, gradient norm before clipping) and updates `p` in place."""
-    decayed = [value for name, value in p.items() if is_decayed(name, value.shape)]
-    others = [value for name, value in p.items() if not is_decayed(name, value.shape)]
-    adamw = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": optimizer["weightDecay"]}, {"params": others, "weight_decay": 0.0}],
-        lr=0.0,
-        betas=(optimizer["beta1"], optimizer["beta2"]),
-        eps=optimizer["epsilon"],
-    )
-    for (tokens, targets, weights), rate in zip(batches, rates):
-        for group in adamw.param_groups:
-            group["lr"] = rate
-        adamw.zero_grad(set_to_none=True)
-        loss = loss_sum(p, tokens, targets, weights, layers, heads) / weights.sum()
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(list(p.values()), optimizer["clipNorm"])
-        adamw.step()
-        yield loss.item(), norm.item()
-
-
-def warmup_cosine(peak, warmup, steps, minimum_ratio):
-    """Rates of steps 0..steps-1: linear from 0 over `warmup` steps, then half a cosine down to peak * minimum_ratio."""
-    rates = []
-    for step in range(steps):
-        if step < warmup:
-            rates.append(peak * step / warmup)
-        else:
-            progress = (step - warmup) / (steps - warmup)
-            rates.append(peak * (minimum_ratio + (1 - minimum_ratio) * 0.5 * (1 + math.cos(math.pi * progress))))
-    return rates

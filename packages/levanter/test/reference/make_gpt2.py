@@ -11,36 +11,20 @@ import numpy as np
 import torch
 
 import gpt2
+from batches import doubles, initial_parameters, random_batch, text_batch
 from fixtures import HERE, FixtureWriter, write_json
-from hashing import hash32
+from training import train, warmup_cosine
 
 torch.set_num_threads(1)
 ADAMW = {"beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weightDecay": 0.1}
 
 
-def doubles(parameters, dtype=torch.float64):
-    return {name: value.to(dtype).requires_grad_(True) for name, value in parameters.items()}
-
-
-def random_batch(seed, vocabulary, batch, length):
-    """Tokens: the smaller of two hashes mod V, so low ids are more frequent. Loss weights: hash mod 4, halved: 0, 0.5, 1 or 1.5."""
-    count = batch * (length + 1)
-    first, second = hash32(seed, count) % vocabulary, hash32(seed + 1, count) % vocabulary
-    tokens = torch.from_numpy(np.minimum(first, second).astype(np.int64)).view(batch, length + 1)
-    weights = torch.from_numpy((hash32(seed + 2, batch * length) % 4 / 2).astype(np.float64)).view(batch, length)
-    return tokens[:, :-1], tokens[:, 1:], weights
-
-
-def text_batch(seed, text, batch, length):
-    """Windows of the text, their starts drawn by the hash. Every position weighs 1."""
-    starts = (hash32(seed, batch) % (len(text) - length)).astype(int)
-    tokens = torch.from_numpy(np.stack([text[start : start + length + 1] for start in starts]).astype(np.int64))
-    return tokens[:, :-1], tokens[:, 1:], torch.ones(batch, length, dtype=torch.float64)
-
-
 def losses_of(p, batches, rates, shape, optimizer):
     """Trains `p` in place -> [(loss, gradient norm before clipping)]"""
-    return list(gpt2.train(p, batches, rates, shape["layers"], shape["heads"], optimizer))
+    def loss_sum(p, tokens, targets, weights):
+        return gpt2.loss_sum(p, tokens, targets, weights, shape["layers"], shape["heads"])
+
+    return list(train(p, batches, rates, loss_sum, gpt2.is_decayed, optimizer))
 
 
 def small_model():
@@ -49,9 +33,9 @@ def small_model():
     optimizer = {**ADAMW, "clipNorm": 1.8}
     weight_seed, batch_seed, steps = 1000, 5000, 20
     shapes = gpt2.parameter_shapes(shape["vocabulary"], shape["length"], shape["width"], shape["layers"])
-    initial = gpt2.initial_parameters(shapes, weight_seed)
+    initial = initial_parameters(shapes, weight_seed)
     batches = [random_batch(batch_seed + 3 * step, shape["vocabulary"], shape["batch"], shape["length"]) for step in range(steps)]
-    rates = gpt2.warmup_cosine(1e-3, 4, steps, 0.1)
+    rates = warmup_cosine(1e-3, 4, steps, 0.1)
     writer = FixtureWriter()
 
     p = doubles(initial)
@@ -96,9 +80,9 @@ def loss_curve():
     optimizer = {**ADAMW, "clipNorm": 1.0}
     weight_seed, batch_seed, steps = 2000, 9000, 50
     shapes = gpt2.parameter_shapes(shape["vocabulary"], shape["length"], shape["width"], shape["layers"])
-    initial = gpt2.initial_parameters(shapes, weight_seed)
+    initial = initial_parameters(shapes, weight_seed)
     batches = [text_batch(batch_seed + step, text, shape["batch"], shape["length"]) for step in range(steps)]
-    rates = gpt2.warmup_cosine(3e-3, 10, steps, 0.1)
+    rates = warmup_cosine(3e-3, 10, steps, 0.1)
     history = losses_of(doubles(initial), batches, rates, shape, optimizer)
     single = losses_of(doubles(initial, torch.float32), [(a, b, w.float()) for a, b, w in batches], rates, shape, optimizer)
     print("curve", [(round(loss, 3), round(norm, 2)) for loss, norm in history][::7], "float32 differs by", max(abs(a[0] - b[0]) for a, b in zip(history, single)))
