@@ -2,14 +2,17 @@ import { MarinError, isMarinError } from "@marin/iris";
 import type { EagerName } from "./tfjs-backends.js";
 import type { Engine, EngineName } from "./types.js";
 
-/** Where an engine computes. `cuda` and `webgpu` are not offered yet by the compiled engine. */
+/** Where an engine computes. `webgpu` and `cuda` are the compiled engine's; `cuda` is `tfjs-node-gpu`'s too. */
 export type EngineDevice = "auto" | "cpu" | "cuda" | "webgpu";
 
 /** What to compute with. */
 export interface EngineSelection {
   /** An engine by name, or `auto` for the best that works here. Default: `auto`. */
   readonly engine?: EngineName | "auto" | undefined;
-  /** Default: `auto`: a GPU where an installed engine sees one, else the CPU. */
+  /**
+   * Default: `auto`: the CPU, or CUDA where `tfjs-node-gpu` is installed and sees a GPU. The compiled engine goes to a GPU only where `webgpu` or
+   * `cuda` is asked for: results differ in their last bits from the CPU's, and a run must not change them by where it is started.
+   */
   readonly device?: EngineDevice | undefined;
   /** CPU threads of the compiled engine. Default: all that the process may use. */
   readonly threads?: number | undefined;
@@ -20,7 +23,8 @@ export interface EngineSelection {
 }
 
 /**
- * Starts an engine. `auto` takes the first that works of: `tfjs-node-gpu` (only where it is installed and sees a GPU), `onnx`, `wasm`, `cpu`.
+ * Starts an engine. `auto` takes the first that works of: `tfjs-node-gpu` (only where it is installed and sees a GPU), `onnx`, `wasm`, `cpu`. With device
+ * `webgpu` or `cuda` it is `onnx` on that device, or an error that says what is missing.
  *
  * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` (or the runtime's own error) when an engine asked for by name cannot run here;
  * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one
@@ -29,6 +33,7 @@ export async function selectEngine(selection: EngineSelection = {}): Promise<Eng
   const { engine = "auto", device = "auto" } = selection;
   const notice = selection.onNotice ?? ((line: string): void => process.emitWarning(line, "MarinEngine"));
   requireDevice(engine, device);
+  if (device === "webgpu" || (device === "cuda" && engine !== "tfjs-node-gpu")) return startOnDevice(device, selection.threads);
   if (engine !== "auto") return start(engine, selection.threads, notice);
   const order: readonly EngineName[] = device === "cpu" ? ["onnx", "wasm"] : ["tfjs-node-gpu", "onnx", "wasm"];
   for (const name of order) {
@@ -53,14 +58,28 @@ async function start(name: EngineName, threads: number | undefined, notice: (lin
   return startEager(name);
 }
 
+async function startOnDevice(device: "webgpu" | "cuda", threads: number | undefined): Promise<Engine> {
+  const { DeviceEngine } = await import("./device/device-engine.js");
+  return DeviceEngine.create({ device, ...(threads === undefined ? {} : { threads }) });
+}
+
 async function startEager(name: EagerName): Promise<Engine> {
   const { EagerEngine } = await import("./eager-engine.js");
   return EagerEngine.create(name);
 }
 
 function requireDevice(engine: EngineName | "auto", device: EngineDevice): void {
-  if (device === "auto" || (device === "cpu" && engine !== "tfjs-node-gpu") || (device === "cuda" && engine === "tfjs-node-gpu")) return;
-  const fix =
-    device === "cuda" ? 'Use engine "tfjs-node-gpu" with device "cuda", or device "auto".' : device === "webgpu" ? 'Use device "auto" or "cpu".' : 'Use device "auto" or "cuda".';
+  const devices = devicesOf[engine];
+  if (device === "auto" || devices.includes(device)) return;
+  const fix = `Use device ${["auto", ...devices].map((name) => `"${name}"`).join(" or ")}${device === "cpu" ? "" : ', or engine "onnx"'}.`;
   throw new MarinError("LEVANTER_ENGINE_UNAVAILABLE", `engine "${engine}" does not compute on device "${device}". ${fix}`, { data: { engine, device } });
 }
+
+const devicesOf: Readonly<Record<EngineName | "auto", readonly EngineDevice[]>> = {
+  auto: ["cpu", "webgpu", "cuda"],
+  onnx: ["cpu", "webgpu", "cuda"],
+  "tfjs-node-gpu": ["cuda"],
+  "tfjs-node": ["cpu"],
+  wasm: ["cpu"],
+  cpu: ["cpu"],
+};

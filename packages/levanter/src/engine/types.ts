@@ -82,6 +82,10 @@ export interface Engine {
   readonly name: EngineName;
   /** One line for people: engine, runtime version, threads. */
   readonly description: string;
+  /** Where it computes; `cpu` where it does not say. */
+  readonly device?: "cpu" | "webgpu" | "cuda";
+  /** Operators that the device's provider did not take, by program, as `gradients: OneHot x 2`; they run on the CPU, and their operands travel. */
+  readonly leftToCpu?: readonly string[];
   /** Recorded in checkpoints: bits are promised for equal fingerprints only (engine, runtime version, CPU features). */
   readonly fingerprint: string;
   /** Allocates zero-filled buffers. */

@@ -8,7 +8,8 @@ export const alignmentBytes = 64;
 /** Bytes of memory that the operating system maps at a time, at least. */
 const pageBytes = 4096;
 
-const bytesPerElement: Readonly<Record<DType, number>> = { float32: 4, int32: 4, bool: 1 };
+/** Bytes of one element in memory. */
+export const bytesPerElement: Readonly<Record<DType, number>> = { float32: 4, int32: 4, bool: 1 };
 
 /** Where each tensor lies in an arena; a pure function of the specs, so equal specs have equal layouts. */
 export interface ArenaLayout {

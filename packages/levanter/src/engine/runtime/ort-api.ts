@@ -7,7 +7,7 @@ import { installedLibrary, requireVersion } from "./native-library.js";
 export type Pointer = bigint;
 
 /** Version of the C API's function table that is asked for; the table only ever grows at its end. */
-const apiVersion = 23;
+const apiVersion = 24;
 
 /**
  * ONNX Runtime's calls run on stacks that koffi allocates, whose default of 128 KiB for asynchronous calls is less than what graph
@@ -72,6 +72,10 @@ export interface OrtApi {
   createTensor(info: Pointer, data: ArrayBufferView, shape: BigInt64Array, elementType: number): Pointer;
   releaseValue(value: Pointer): void;
   run(session: Pointer, call: RunArguments): Promise<void>;
+  /** A function at a position of the table that only some engines need: returns a status, which is thrown where it is a failure to do `what`. */
+  statusFunction(position: number, what: string, ...types: readonly string[]): (...args: readonly unknown[]) => void;
+  /** A function at a position of the table that releases a native object. */
+  releaseFunction(position: number): (object: Pointer) => void;
 }
 
 /** Arrays of native pointers for one call, kept alive by their owner until the call has ended. */
@@ -234,5 +238,10 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
     },
     releaseValue: release(table.releaseValue),
     run: (session, call) => later("run the graph", run, runArgs(session, call)),
+    statusFunction: (position, what, ...types) => {
+      const call = status(position, ...types);
+      return (...args) => check(what, call(...args));
+    },
+    releaseFunction: release,
   };
 }
