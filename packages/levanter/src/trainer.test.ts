@@ -173,7 +173,7 @@ describe("a stopped run", () => {
     bytes.fill(0, 8 + Number(bytes.readBigUInt64LE()));
     await writeFile(file, bytes);
     const metadata = await readCheckpointMetadata(checkpoint);
-    metadata.files["optimizer.safetensors"].sha256 = createHash("sha256").update(bytes).digest("hex");
+    Object.assign(metadata.files["optimizer.safetensors"] ?? {}, { sha256: createHash("sha256").update(bytes).digest("hex") });
     await writeFile(join(checkpoint, "metadata.json"), encodeMetadata(metadata));
     await train(path);
     expect(await numbers(path)).not.toEqual(await numbers(uninterrupted.directory));

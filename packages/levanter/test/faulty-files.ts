@@ -2,6 +2,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import threads, { type WorkerOptions } from "node:worker_threads";
 
 /** How file operations go wrong from a certain one on. */
 export interface Fault {
@@ -13,16 +14,32 @@ export interface Fault {
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
 
+/** Put before the code of threads that are started as text: their synchronous operations are counted with those of the main thread, and fail likewise. */
+const IN_THREAD = `{
+  const fs = require("node:fs");
+  const { counter, after, mode } = require("node:worker_threads").workerData;
+  for (const name of ["openSync", "writeSync", "fsyncSync"]) {
+    const original = fs[name];
+    fs[name] = (...args) => {
+      if (name === "openSync" && args[1] === "r") return original(...args);
+      const number = Atomics.add(counter, 0, 1) + 1;
+      if (mode === "once" ? number === after + 1 : number > after) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" });
+      return original(...args);
+    };
+  }
+}`;
+
 /**
- * Runs `body` while operations of node:fs/promises that change the disk (open to write, write, flush, rename, make, remove) fail as `fault` says.
- * Everything runs for real up to there. Returns the number of operations tried and what was thrown.
+ * Runs `body` while operations that change the disk (open to write, write, flush, rename, make, remove), of node:fs/promises here and of node:fs in
+ * threads that are started meanwhile, fail as `fault` says. Everything runs for real up to there. Returns the number of operations tried and what was
+ * thrown.
  */
 export async function withFault(fault: Fault, body: () => Promise<unknown>): Promise<{ operations: number; error: unknown }> {
-  let operations = 0;
+  const counter = new Int32Array(new SharedArrayBuffer(4));
   const guard = (original: Operation): Operation =>
     function guarded(this: unknown, ...args: unknown[]) {
-      operations += 1;
-      const failing = fault.mode === "once" ? operations === fault.after + 1 : operations > fault.after;
+      const number = Atomics.add(counter, 0, 1) + 1;
+      const failing = fault.mode === "once" ? number === fault.after + 1 : number > fault.after;
       if (failing) return Promise.reject(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" }));
       return original.apply(this, args);
     };
@@ -31,6 +48,7 @@ export async function withFault(fault: Fault, body: () => Promise<unknown>): Pro
   const handles = Object.getPrototypeOf(probe) as Record<string, Operation>;
   await probe.close();
   await fs.promises.rm(join(tmpdir(), `levanter-probe-${String(process.pid)}`));
+  const Original = threads.Worker;
   const restore = [
     ...["rename", "mkdir", "writeFile", "link", ...(fault.mode === "crash" ? ["rm"] : [])].map((name) => replace(functions, name, guard)),
     ...["write", "writeFile", "sync", "appendFile", "truncate"].map((name) => replace(handles, name, guard)),
@@ -38,13 +56,22 @@ export async function withFault(fault: Fault, body: () => Promise<unknown>): Pro
       const guarded = guard(original);
       return (path, flags, ...rest) => (flags === "r" ? original(path, flags, ...rest) : guarded(path, flags, ...rest));
     }),
+    () => {
+      threads.Worker = Original;
+    },
   ];
+  threads.Worker = class extends Original {
+    constructor(code: string | URL, options?: WorkerOptions) {
+      if (options?.eval === true) super(IN_THREAD + String(code), { ...options, workerData: { counter, ...fault } });
+      else super(code, options);
+    }
+  };
   syncBuiltinESMExports();
   try {
     await body();
-    return { operations, error: undefined };
+    return { operations: counter[0] ?? 0, error: undefined };
   } catch (error) {
-    return { operations, error };
+    return { operations: counter[0] ?? 0, error };
   } finally {
     for (const undo of restore) undo();
     syncBuiltinESMExports();

@@ -1,7 +1,7 @@
 import type { BufferGroup, Engine } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";
-import { restoreParameters } from "./checkpoints.js";
 import { modelIdentity, readCheckpointMetadata, requireSameRun } from "./metadata.js";
+import { readCheckpoint } from "./read-checkpoint.js";
 
 /**
  * Loads a model's parameters from the checkpoint in `directory` (`TrainResult.checkpoint`) onto an engine. The caller releases the group.
@@ -14,7 +14,7 @@ export async function loadParameters(engine: Engine, model: LanguageModel, direc
   requireSameRun(directory, found, modelIdentity(model));
   const group = engine.allocate(model.parameters);
   try {
-    await restoreParameters(directory, metadata, model.parameters, group.buffers);
+    await readCheckpoint(directory, metadata, { parameters: { specs: model.parameters, buffers: group.buffers } });
     return group;
   } catch (error) {
     group.release();

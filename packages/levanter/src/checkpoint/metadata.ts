@@ -8,26 +8,30 @@ import { corruptFile } from "./safetensors.js";
 
 /** Name of the file that describes a checkpoint; written last. */
 export const METADATA_FILE = "metadata.json";
-/** Name of the file of parameters. */
-export const PARAMETERS_FILE = "parameters.safetensors";
-/** Name of the file of AdamW's moments. */
-export const OPTIMIZER_FILE = "optimizer.safetensors";
 /** Version of the layout that this code writes and reads. */
-export const CHECKPOINT_VERSION = 1;
+export const CHECKPOINT_VERSION = 2;
 
+/** A value that JSON can hold. Numbers are finite. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
+
+const json = z.json();
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const file = z.strictObject({
   bytes: z.int().nonnegative().describe("size of the file in bytes"),
   sha256: z.string().regex(/^[0-9a-f]{64}$/).describe("SHA-256 of the file's contents, hexadecimal"),
+  group: z.string().describe("what the tensors are: parameters, ..."),
+  tensors: z.array(z.string()).describe("names of its tensors, in order"),
 });
 
 const metadataSchema = z.strictObject({
   formatVersion: z.literal(CHECKPOINT_VERSION).describe("version of the layout"),
-  step: z.int().positive().describe("updates made so far; the data's position follows from it"),
-  engine: z.string().describe("fingerprint of the engine: equal bits are promised for equal fingerprints only"),
+  step: z.int().positive().describe("updates made so far; the data's position, the schedules and all random numbers follow from it"),
+  temporary: z.boolean().describe("whether it goes when a later one is there"),
+  engine: z.string().describe("fingerprint of the engine (runtime version, CPU features): equal bits are promised for equal fingerprints only"),
   run: z.record(z.string(), scalar).describe("everything the numbers depend on: model, data, seed and options; compared on resume"),
   runFingerprint: z.string().describe("SHA-256 of run"),
-  files: z.strictObject({ [PARAMETERS_FILE]: file, [OPTIMIZER_FILE]: file }).describe("size and digest of each file"),
+  state: json.describe("what else the trainer goes on from"),
+  files: z.record(z.string().regex(/^[\w.-]+\.safetensors$/), file).describe("the files of tensors, by name, in order"),
 });
 
 /** What describes a checkpoint, without its own digest. It holds no times: equal runs write equal bytes. */
@@ -39,6 +43,13 @@ export type RunIdentity = Readonly<Record<string, string | number | boolean>>;
 /** The part of a run's identity that names the model: `model.type`, and the model's configuration as `model.<field>`. */
 export function modelIdentity(model: LanguageModel): RunIdentity {
   return { "model.type": model.type, ...Object.fromEntries(Object.entries(model.config).map(([name, value]) => [`model.${name}`, value])) };
+}
+
+/** A copy of a JSON value. Throws `TypeError` for anything that JSON would change, such as NaN. */
+export function requireJson(value: JsonValue): z.infer<typeof json> {
+  const parsed = json.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new TypeError(`a checkpoint's state is JSON, with finite numbers: ${parsed.error.issues[0]?.message ?? "another value"}`, { cause: parsed.error });
 }
 
 /** SHA-256 of a value's JSON form, hexadecimal. */

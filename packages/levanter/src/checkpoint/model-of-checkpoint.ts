@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { MarinError } from "@marin/iris";
 import type { LanguageModel } from "../models/language-model.js";
 import { buildModel, modelConfigSchema } from "../models/model-config.js";
-import { newestCheckpoint, type StoredCheckpoint } from "./checkpoints.js";
 import { METADATA_FILE, readCheckpointMetadata } from "./metadata.js";
+import { newestCheckpoint, type StoredCheckpoint } from "./stored-checkpoints.js";
 
 /** A checkpoint and the model that it holds the parameters of. */
 export interface CheckpointedModel {
@@ -39,7 +39,7 @@ export async function modelOfCheckpoint(directory: string): Promise<Checkpointed
 async function findCheckpoint(directory: string): Promise<StoredCheckpoint> {
   const isCheckpoint = await stat(join(directory, METADATA_FILE)).then(() => true, () => false);
   if (isCheckpoint) return { directory, metadata: await readCheckpointMetadata(directory) };
-  const newest = await newestCheckpoint(join(directory, "checkpoints"));
+  const newest = await newestCheckpoint([join(directory, "checkpoints")]);
   if (newest !== undefined) return newest;
   throw new MarinError("LEVANTER_CHECKPOINT_MISSING", `${directory} is neither a checkpoint (there is no ${METADATA_FILE} in it) nor a run with one under checkpoints/`, { data: { directory } });
 }
