@@ -47,13 +47,12 @@ export class RandomKey {
 
   /** Fills `out` with random 32-bit words, the draws `offset`, `offset + 1`, ... of this key (`offset` even, below 2^33). */
   fillBits(out: Uint32Array, offset = 0): void {
+    const whole = out.length - (out.length % 2);
+    for (let i = 0; i < whole; i += 2) threefry2x32(this.high, this.low, DRAW, (offset + i) / 2, out, i);
+    if (whole === out.length) return;
     const pair = new Uint32Array(2);
-    for (let i = 0; i < out.length; i += 2) {
-      const at = (offset + i) / 2;
-      threefry2x32(this.high, this.low, DRAW, at, pair);
-      out[i] = pair[0] ?? 0;
-      if (i + 1 < out.length) out[i + 1] = pair[1] ?? 0;
-    }
+    threefry2x32(this.high, this.low, DRAW, (offset + whole) / 2, pair);
+    out[whole] = pair[0] ?? 0;
   }
 
   private next(high: number, low: number): RandomKey {

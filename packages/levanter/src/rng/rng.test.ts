@@ -4,6 +4,7 @@ import { integerBelow, normal, truncatedNormal, uniform } from "./distributions.
 import { inverseNormal } from "./inverse-normal.js";
 import { permute } from "./permute.js";
 import { RandomKey } from "./random-key.js";
+import { streamKey } from "./streams.js";
 import { threefry2x32 } from "./threefry.js";
 
 describe("threefry2x32", () => {
@@ -33,6 +34,14 @@ describe("RandomKey", () => {
     expect(new Set(labels.map((label) => name(key.fold(label)))).size).toBe(labels.length);
     expect(name(key.fold("a").fold("b"))).not.toBe(name(key.fold("b").fold("a")));
     expect(name(key.fold("data"))).toBe(name(RandomKey.fromSeed(7).fold("data")));
+  });
+});
+
+describe("streamKey", () => {
+  it("gives each use of a seed a key of its own, the same from one version to the next", () => {
+    const streams = ["model", "data", "dropout", "sample"] as const;
+    expect(new Set(streams.map((stream) => streamKey(7, stream).low)).size).toBe(streams.length);
+    for (const stream of streams) expect(streamKey(7, stream)).toEqual(RandomKey.fromSeed(7).fold(stream));
   });
 });
 
