@@ -6,6 +6,7 @@ export { streamKey, type RandomStream } from "./rng/streams.js";
 export type { NamedBuffers } from "./checkpoint/checkpoints.js";
 export { loadParameters } from "./checkpoint/load-parameters.js";
 export { modelOfCheckpoint, type CheckpointedModel } from "./checkpoint/model-of-checkpoint.js";
+export { promoteCheckpoint } from "./checkpoint/stored-checkpoints.js";
 export { TokenBatches, type TokenBatchesOptions } from "./data/token-batches.js";
 export { batchSchedule, type BatchSchedule, type BatchSize } from "./data/batch-schedule.js";
 export { mixtureSchema, type MixtureConfig, type MixtureWeights } from "./data/mixture-plan.js";
