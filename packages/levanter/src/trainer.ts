@@ -2,43 +2,30 @@ import { join } from "node:path";
 import { getIrisCtx, lockDirectory, MarinError, type IrisContext, type Logger } from "@marin/iris";
 import { modelIdentity, type RunIdentity } from "./checkpoint/metadata.js";
 import { requireLength, requireText, requireVocabulary } from "./data/fit.js";
-import { TokenStore } from "./data/token-store.js";
+import type { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
 import { selectEngine } from "./engine/select.js";
 import type { EvaluationResult } from "./eval/loss-evaluator.js";
+import { FaultInjection } from "./fault-injection.js";
+import { measuredPeakFlops } from "./measured-peak.js";
 import type { LanguageModel } from "./models/language-model.js";
 import { buildModel } from "./models/model-config.js";
+import { TensorBoardTracker } from "./tracker/tensorboard-tracker.js";
+import type { Tracker } from "./tracker/tracker.js";
 import { parseTrainerConfig, type TrainerConfig, type TrainerConfigInput } from "./trainer-config.js";
+import { openTrainingData, type TokenMixtureSources, type TrainingData } from "./trainer-data.js";
+import type { ScheduledHook, StepHook } from "./trainer-hooks.js";
 import { TrainingRun } from "./training-run.js";
 
-/** What is known after a step. */
-export interface StepInfo {
-  /** The step just finished, from 1. */
-  readonly step: number;
-  /** Steps of the whole run. */
-  readonly steps: number;
-  /** Mean loss of the step's batch before its update, in nats per token. */
-  readonly loss: number;
-  /** Learning rate of the step's update. */
-  readonly learningRate: number;
-  /** Global norm of the step's gradient before clipping. */
-  readonly gradientNorm: number;
-  /** Tokens computed on so far, over all restarts; the padding of short last windows counts. */
-  readonly tokens: number;
-  /** Speed over the last steps, validation and checkpoints not counted. */
-  readonly tokensPerSecond: number;
-  /** Time that the remaining steps will take at this speed, in seconds. */
-  readonly secondsLeft: number;
-}
+/** Opens a tracker for a run in `directory` that goes on from `step`, 0 for a new one. */
+export type TrackerFactory = (run: { readonly directory: string; readonly step: number }) => Tracker | Promise<Tracker>;
 
-/** Called after steps; the next step waits for it. An error it throws ends the run. */
-export type StepHook = (info: StepInfo) => void | Promise<void>;
-
-/** A hook with its cadence. */
-export interface ScheduledHook {
-  readonly hook: StepHook;
-  /** Steps between calls, at least 1; the last step always calls. */
-  readonly every: number;
+/** How a hook is called. */
+export interface HookOptions {
+  /** Steps between calls, at least 1; the last step always calls. Default: 1. */
+  readonly every?: number | undefined;
+  /** Names it in errors, and in the run's journal of hooks that have ended. Default: the function's name, or its number. */
+  readonly name?: string | undefined;
 }
 
 /** Settings of a {@link Trainer} that are not options of the run. */
@@ -47,21 +34,23 @@ export interface TrainerOptions {
   readonly engine?: Engine | undefined;
   /** Takes warnings. Default: the log of the iris context, where there is one. */
   readonly log?: Logger | undefined;
+  /** Opens trackers beside those that the configuration names. */
+  readonly trackers?: readonly TrackerFactory[] | undefined;
 }
 
 /** What to train on, and where to keep it. */
 export interface TrainOptions {
   /** Default: the one that the configuration names, with the vocabulary of the tokens. */
   readonly model?: LanguageModel | undefined;
-  /** Tokens to train on. Default: the store in the directory that the configuration names as `dataset`. */
-  readonly tokens?: TokenStore | undefined;
+  /** Tokens to train on: a store, or several with the share of each. Default: what the configuration names as `dataset` or `mixture`. */
+  readonly tokens?: TokenStore | TokenMixtureSources | undefined;
   /** Tokens to validate on, whole, every `evaluateEvery` steps and at the end. */
   readonly validation?: TokenStore | undefined;
   /** Directory of this run alone: `checkpoints/` and `metrics.jsonl`. A run found there is resumed. */
   readonly directory: string;
   /** Stops the run after the current step, with a checkpoint. Default: the signal of the iris context, where there is one. */
   readonly signal?: AbortSignal | undefined;
-  /** Called after every step. */
+  /** Called after every step to show progress; not called for a step that was made before the run was resumed. */
   readonly onStep?: StepHook | undefined;
 }
 
@@ -71,10 +60,12 @@ export interface TrainResult {
   readonly step: number;
   /** The checkpoint's step that this call went on from; 0 for a new run. */
   readonly resumedFrom: number;
-  /** Mean loss of the last step's batch, in nats per token; NaN for a finished run whose metrics were removed. */
+  /** Mean loss of the last step's batch, in nats per token. */
   readonly loss: number;
   /** Loss over the validation tokens after the last step, where there are any. */
   readonly validation: EvaluationResult | undefined;
+  /** The same of the parameters' moving average, where one is kept (`emaBeta`). */
+  readonly emaValidation: EvaluationResult | undefined;
   /** Directory of the last checkpoint. */
   readonly checkpoint: string;
 }
@@ -96,10 +87,16 @@ export class Trainer {
     this.#options = options;
   }
 
-  /** Has `hook` called after every `every` steps (default 1), and after the last. Returns the trainer. */
-  addHook(hook: StepHook, { every = 1 }: { readonly every?: number } = {}): this {
+  /**
+   * Has `hook` called after every `every` steps (default 1), and after the last. A step's checkpoint is made first: where a crash or an error has kept
+   * the hook from ending, it is called again after the run was resumed. Throws `RangeError` for a cadence below 1, or a name that is taken. Returns the trainer.
+   */
+  addHook(hook: StepHook, { every = 1, name }: HookOptions = {}): this {
     if (!Number.isInteger(every) || every < 1) throw new RangeError(`every must be a positive integer, got ${String(every)}`);
-    this.#hooks.push({ hook, every });
+    const isTaken = (candidate: string): boolean => this.#hooks.some((other) => other.name === candidate);
+    if (name !== undefined && isTaken(name)) throw new RangeError(`there is a hook named "${name}" already`);
+    const unnamed = hook.name === "" || isTaken(hook.name) ? `hook ${String(this.#hooks.length + 1)}` : hook.name;
+    this.#hooks.push({ name: name ?? unnamed, hook, every });
     return this;
   }
 
@@ -113,35 +110,41 @@ export class Trainer {
    * (RIGGING_DISK_FULL, ...), the checkpoints before intact
    */
   async train(options: TrainOptions): Promise<TrainResult> {
-    const { directory } = options;
-    const tokens = options.tokens ?? (await TokenStore.open(this.#named("dataset", "tokens")));
-    const model = options.model ?? buildModel(this.#named("model", "model"), tokens.vocabSize);
-    requireLength(model, this.config.sequenceLength);
-    requireVocabulary(model, tokens);
-    if (options.validation !== undefined) {
-      requireVocabulary(model, options.validation);
-      requireText(options.validation);
+    const { config } = this;
+    const { directory, validation } = options;
+    const data = await openTrainingData(options.tokens, config);
+    const model = options.model ?? buildModel(this.#namedModel(), Math.max(...data.stores.map(({ vocabSize }) => vocabSize)));
+    requireLength(model, config.sequenceLength);
+    for (const store of data.stores) requireVocabulary(model, store);
+    if (validation !== undefined) {
+      requireVocabulary(model, validation);
+      requireText(validation);
     }
     const context = getIrisCtx();
+    const faults = new FaultInjection(process.env, directory);
     const lock = await lockDirectory(directory);
     try {
       const log = this.#options.log ?? context?.log;
-      const engine = this.#options.engine ?? (await startEngine(this.config, log));
+      const engine = this.#options.engine ?? (await startEngine(config, log));
       try {
-        const run = new TrainingRun({
-          ...options,
+        return await TrainingRun.train({
           model,
-          tokens,
+          data,
+          validation,
           engine,
-          config: this.config,
-          identity: runIdentity(this.config, model, tokens),
+          config,
+          identity: runIdentity(config, model, data),
           checkpoints: join(directory, "checkpoints"),
           metrics: join(directory, "metrics.jsonl"),
+          journal: join(directory, "hooks.json"),
           signal: options.signal ?? context?.signal,
           log,
-          hooks: [...this.#hooks, ...[context && reportTo(context), options.onStep].flatMap((hook) => (hook ? [{ hook, every: 1 }] : []))],
+          hooks: this.#hooks,
+          reports: [...(context === undefined ? [] : [everyStep("the task's context", reportTo(context))]), ...(options.onStep === undefined ? [] : [everyStep("onStep", options.onStep)])],
+          openTrackers: (step) => this.#openTrackers(directory, step, log),
+          faults,
+          peakFlops: config.peakFlops === "measure" ? await measuredPeakFlops(engine) : config.peakFlops,
         });
-        return await run.train();
       } finally {
         if (this.#options.engine === undefined) await engine.dispose();
       }
@@ -150,12 +153,28 @@ export class Trainer {
     }
   }
 
-  /** What the configuration names. Throws `LEVANTER_CONFIG` where it doesn't. */
-  #named<F extends "model" | "dataset">(field: F, option: string): NonNullable<TrainerConfig[F]> {
-    const value = this.config[field];
-    if (value !== undefined) return value;
-    throw new MarinError("LEVANTER_CONFIG", `there is no ${option} to train: name it in the trainer's configuration as "${field}", or hand it to train() as "${option}"`, { data: { field } });
+  /** Opens the configured trackers and the caller's. One that cannot be opened is a warning: training does not depend on it. */
+  async #openTrackers(directory: string, step: number, log: Logger | undefined): Promise<Tracker[]> {
+    const configured: TrackerFactory[] = (this.config.trackers ?? []).map(() => () => TensorBoardTracker.open({ directory: join(directory, "tensorboard"), step }));
+    const opened: Tracker[] = [];
+    for (const open of [...configured, ...(this.#options.trackers ?? [])]) {
+      try {
+        opened.push(await open({ directory, step }));
+      } catch (error) {
+        log?.warn("a tracker could not be opened; training goes on without it", { error });
+      }
+    }
+    return opened;
   }
+
+  #namedModel(): NonNullable<TrainerConfig["model"]> {
+    if (this.config.model !== undefined) return this.config.model;
+    throw new MarinError("LEVANTER_CONFIG", 'there is no model to train: name it in the trainer\'s configuration as "model", or hand it to train() as "model"', { data: { field: "model" } });
+  }
+}
+
+function everyStep(name: string, hook: StepHook): ScheduledHook {
+  return { name, hook, every: 1 };
 }
 
 /** Passes each step on to the context that the run is a task of. */
@@ -176,14 +195,16 @@ function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined
 }
 
 /** Options that may change between the starts of one run: its numbers do not depend on them. */
-const FREE_OPTIONS: ReadonlySet<string> = new Set(["evaluateEvery", "checkpointEvery", "keepCheckpoints", "logEvery", "engine", "threads"] satisfies (keyof TrainerConfig)[]);
+const FREE_OPTIONS: ReadonlySet<string> = new Set([
+  "evaluateEvery", "checkpointEvery", "keepCheckpoints", "saveIntervalSeconds", "keepTemporaryCheckpoints", "temporaryCheckpointDirectory", "logEvery", "trackers", "peakFlops", "engine", "threads",
+] satisfies (keyof TrainerConfig)[]);
 
 /** Names that stand for something with an identity of its own: the model's fields, the tokens' fingerprint. AdamW is the one optimizer. */
-const NAMES: ReadonlySet<string> = new Set(["model", "optimizer", "dataset"] satisfies (keyof TrainerConfig)[]);
+const NAMES: ReadonlySet<string> = new Set(["model", "optimizer", "dataset", "mixture"] satisfies (keyof TrainerConfig)[]);
 
 /** Everything that the numbers of a run depend on. */
-function runIdentity(config: TrainerConfig, model: LanguageModel, tokens: TokenStore): RunIdentity {
+function runIdentity(config: TrainerConfig, model: LanguageModel, data: TrainingData): RunIdentity {
   const deciding = Object.entries(config).filter(([name, value]) => value !== undefined && !FREE_OPTIONS.has(name) && !NAMES.has(name));
-  const options = deciding.map(([name, value]) => [`trainer.${name}`, value]);
-  return { ...modelIdentity(model), ...(Object.fromEntries(options) as RunIdentity), "data.fingerprint": tokens.fingerprint };
+  const options = deciding.map(([name, value]) => [`trainer.${name}`, typeof value === "object" ? JSON.stringify(value) : value]);
+  return { ...modelIdentity(model), ...(Object.fromEntries(options) as RunIdentity), "data.fingerprint": data.fingerprint };
 }

@@ -1,26 +1,37 @@
 import { MarinError, type Logger } from "@marin/iris";
-import { newestCheckpoint, pruneCheckpoints, restoreCheckpoint, saveCheckpoint } from "./checkpoint/checkpoints.js";
-import { requireSameRun, type RunIdentity } from "./checkpoint/metadata.js";
-import { TokenBatches } from "./data/token-batches.js";
+import { z } from "zod";
+import { Checkpointer, type CheckpointContent } from "./checkpoint/checkpointer.js";
+import type { RunIdentity } from "./checkpoint/metadata.js";
+import { corruptFile } from "./checkpoint/safetensors.js";
+import { batchSchedule, microbatchSizeOf, type BatchSchedule } from "./data/batch-schedule.js";
+import type { Batch } from "./data/batch.js";
 import type { TokenStore } from "./data/token-store.js";
 import type { Engine } from "./engine/types.js";
-import { LossEvaluator, type EvaluationResult } from "./eval/loss-evaluator.js";
+import { LossEvaluator } from "./eval/loss-evaluator.js";
+import type { FaultInjection } from "./fault-injection.js";
 import type { LanguageModel } from "./models/language-model.js";
-import { learningRateSchedule } from "./optim/learning-rate.js";
+import { adamcWeightDecay, decayedParameters } from "./optim/decay-mask.js";
 import { clipFactor } from "./optim/gradients.js";
-import { RandomKey } from "./rng/random-key.js";
-import { MetricsLog, type MetricsRow } from "./tracker/metrics-log.js";
-import type { TrainerConfig } from "./trainer-config.js";
-import type { ScheduledHook, StepInfo, TrainResult } from "./trainer.js";
-import { TrainingState } from "./training-state.js";
+import { learningRateOf } from "./optim/optimizer-config.js";
+import { SkipRule } from "./optim/skip-rule.js";
+import { streamKey } from "./rng/streams.js";
 import { StepClock } from "./step-clock.js";
+import type { StepInfo } from "./step-info.js";
+import { stepThroughput } from "./step-throughput.js";
+import type { Tracker } from "./tracker/tracker.js";
+import type { TrainerConfig } from "./trainer-config.js";
+import type { TrainingData } from "./trainer-data.js";
+import { RunHooks, type ScheduledHook } from "./trainer-hooks.js";
+import { RunRecords, type StepEvaluation } from "./trainer-records.js";
+import type { TrainResult } from "./trainer.js";
+import { TrainingState } from "./training-state.js";
 
 /** Everything one run needs, settled by the trainer. */
 export interface TrainingRunOptions {
   readonly engine: Engine;
   readonly config: TrainerConfig;
   readonly model: LanguageModel;
-  readonly tokens: TokenStore;
+  readonly data: TrainingData;
   readonly validation?: TokenStore | undefined;
   /** Compared with the checkpoint's on resume. */
   readonly identity: RunIdentity;
@@ -28,162 +39,280 @@ export interface TrainingRunOptions {
   readonly checkpoints: string;
   /** The metrics file. */
   readonly metrics: string;
+  /** The journal of hooks that have ended. */
+  readonly journal: string;
   readonly signal?: AbortSignal | undefined;
   readonly log?: Logger | undefined;
+  /** Hooks that show progress. */
+  readonly reports: readonly ScheduledHook[];
+  /** Hooks that make something of a step. */
   readonly hooks: readonly ScheduledHook[];
+  /** Opens the trackers of a run that goes on from a step, 0 for a new one. */
+  readonly openTrackers: (step: number) => Promise<readonly Tracker[]>;
+  readonly faults: FaultInjection;
+  /** Peak rate in FLOP/s that utilization is told against, where it is known. */
+  readonly peakFlops: number | undefined;
 }
+
+/** What a checkpoint keeps besides tensors. Everything else follows from the step. */
+const runStateSchema = z.strictObject({
+  loss: z.number(),
+  learningRate: z.number(),
+  gradientNorm: z.number(),
+  skipped: z.boolean(),
+  /** The skip rule's history, where bad steps are skipped. */
+  skipRule: z.json(),
+});
 
 /** One call of `Trainer.train`: the loop, from the newest checkpoint to the last step. The directory's lock is held by the caller. */
 export class TrainingRun {
   readonly #options: TrainingRunOptions;
-  readonly #batches: TokenBatches;
+  readonly #schedule: BatchSchedule;
   readonly #learningRate: (step: number) => number;
+  readonly #clock = new StepClock();
+  readonly #state: TrainingState;
+  readonly #checkpointer: Checkpointer;
+  readonly #hooks: RunHooks;
+  #skipRule: SkipRule | undefined;
   #evaluator: LossEvaluator | undefined;
-  /** The newest checkpoint, and its step; step 0 for none. */
-  #saved: { readonly step: number; readonly directory: string } = { step: 0, directory: "" };
+  /** The step made last; undefined before the first. */
+  #last: StepInfo | undefined;
+  #upcoming: { readonly step: number; readonly batch: Batch } | undefined;
+  #records: RunRecords | undefined;
 
-  constructor(options: TrainingRunOptions) {
-    const { config, tokens } = options;
+  private constructor(options: TrainingRunOptions, state: TrainingState, checkpointer: Checkpointer, hooks: RunHooks) {
+    const { config } = options;
     this.#options = options;
-    this.#batches = new TokenBatches({ ...config, store: tokens, key: RandomKey.fromSeed(config.seed).fold("data") });
-    this.#learningRate = learningRateSchedule({
-      steps: config.steps,
-      peak: config.learningRate,
-      warmup: config.warmup,
-      decay: config.decay,
-      minRatio: config.minLearningRateRatio,
-      shape: config.schedule,
-    });
+    this.#schedule = batchSchedule(config.batchSize);
+    this.#learningRate = learningRateOf(config);
+    this.#state = state;
+    this.#checkpointer = checkpointer;
+    this.#hooks = hooks;
+    this.#skipRule = skipRuleOf(config, undefined);
   }
 
   /** Trains to the last step. */
-  async train(): Promise<TrainResult> {
-    const { engine, config, model, metrics } = this.#options;
-    const { batchSize, sequenceLength, microbatchSize = batchSize } = config;
-    const state = await TrainingState.create(engine, model, { batchSize, microbatchSize, sequenceLength });
+  static async train(options: TrainingRunOptions): Promise<TrainResult> {
+    const { engine, config, model, identity, log, journal, reports, hooks } = options;
+    const { batchSize, sequenceLength } = config;
+    const shape = { batchSize: batchSchedule(batchSize).largest, microbatchSize: microbatchSizeOf(batchSize, config.microbatchSize), sequenceLength };
+    const state = await TrainingState.create(engine, model, shape, { emaBeta: config.emaBeta, decayed: decayedParameters(model, config) });
     try {
-      const resumedFrom = await this.#start(state);
-      const log = await MetricsLog.open(metrics, resumedFrom);
-      try {
-        return { ...(await this.#loop(state, log, resumedFrom)), resumedFrom };
-      } finally {
-        await log.close();
-      }
+      const { checkpointEvery } = config;
+      const checkpointer = await Checkpointer.open({
+        directory: options.checkpoints,
+        temporaryDirectory: config.temporaryCheckpointDirectory,
+        permanentEvery: typeof checkpointEvery === "number" ? (checkpointEvery === 0 ? [] : [{ every: checkpointEvery }]) : checkpointEvery,
+        saveIntervalSeconds: config.saveIntervalSeconds,
+        keepTemporary: config.keepTemporaryCheckpoints,
+        keepPermanent: config.keepCheckpoints,
+        identity,
+        engine,
+        log,
+        // The metrics of a checkpoint's steps must not be lost when the checkpoint is not.
+        beforeSave: async () => run.#records?.sync(),
+      });
+      const runHooks = await RunHooks.open({ reports, hooks, journal, isDue: (step, every) => isDue(step, every, config.steps) });
+      const run: TrainingRun = new TrainingRun(options, state, checkpointer, runHooks);
+      return await run.#train();
     } finally {
-      this.#evaluator?.release();
       state.release();
     }
   }
 
-  /** Restores the newest checkpoint, or sets initial values. Returns the number of steps already made. */
-  async #start(state: TrainingState): Promise<number> {
-    const { engine, config, model, identity, checkpoints, log } = this.#options;
-    const newest = await newestCheckpoint(checkpoints);
-    if (newest === undefined) {
-      state.setParameters(model.initialize(RandomKey.fromSeed(config.seed).fold("model")));
-      return 0;
+  async #train(): Promise<TrainResult> {
+    const { metrics, log, openTrackers, config } = this.#options;
+    const start = await this.#start();
+    const records = await RunRecords.open({ metrics, step: start, trackers: await openTrackers(start), log });
+    this.#records = records;
+    try {
+      if (start === 0) await records.begin(config);
+      const result = await this.#loop(records, start);
+      if (result.step > start) await records.summarize({ ...result });
+      return result;
+    } catch (error) {
+      // The write under way is worth having, and must not go on when the run has ended.
+      await this.#checkpointer.settle().catch((failure: unknown) => log?.warn("the last checkpoint could not be written", { error: failure }));
+      throw error;
+    } finally {
+      this.#evaluator?.release();
+      await records.close();
     }
-    const { directory, metadata } = newest;
-    requireSameRun(directory, metadata.run, identity);
-    if (metadata.engine !== engine.fingerprint) {
-      log?.warn(`${directory} was written by "${metadata.engine}", this is "${engine.fingerprint}": the run goes on, but its numbers may differ in the last bits`);
-    }
-    await restoreCheckpoint(directory, metadata, state);
-    await pruneCheckpoints(checkpoints, config.keepCheckpoints);
-    this.#saved = { step: metadata.step, directory };
-    return metadata.step;
   }
 
-  async #loop(state: TrainingState, log: MetricsLog, start: number): Promise<Omit<TrainResult, "resumedFrom">> {
-    const { config } = this.#options;
-    const { steps } = config;
-    const clock = new StepClock(config.batchSize * config.sequenceLength);
-    // A run stopped in the middle of its validation has a checkpoint of that step but not the validation.
-    let validation = start > 0 ? validationOf(log.last, start) : undefined;
-    if (start > 0 && validation === undefined && this.#isDue(start, config.evaluateEvery)) validation = await this.#evaluate(state, log, { step: start });
-    for (let done = start; done < steps; ) {
-      await this.#stopIfAborted(state, log, done);
-      const info = await this.#step(state, done, clock);
-      done = info.step;
-      for (const { hook, every } of this.#options.hooks) if (this.#isDue(done, every)) await hook(info);
-      const evaluates = this.#options.validation !== undefined && this.#isDue(done, config.evaluateEvery);
-      const row = { ...info, steps: undefined, secondsLeft: undefined };
-      if (evaluates || this.#isDue(done, config.logEvery)) await log.append(row);
-      validation = evaluates ? await this.#evaluate(state, log, row) : undefined;
-      if (this.#isDue(done, config.checkpointEvery)) await this.#save(state, log, done);
+  /** Restores the newest checkpoint, or sets initial values. Returns the number of steps already made. */
+  async #start(): Promise<number> {
+    const { config, model } = this.#options;
+    const newest = await this.#checkpointer.newest();
+    if (newest === undefined) {
+      this.#state.setParameters(model.initialize(streamKey(config.seed, "model")));
+      return 0;
     }
-    const loss = log.last?.["loss"];
-    return { step: steps, loss: typeof loss === "number" ? loss : Number.NaN, validation, checkpoint: this.#saved.directory };
+    const { step } = newest.metadata;
+    const kept = runStateSchema.safeParse(await this.#checkpointer.restore(newest, { groups: this.#state.groups }));
+    if (!kept.success) throw corruptFile(newest.directory, "the trainer's state", "another one", kept.error);
+    const { skipRule, ...numbers } = kept.data;
+    this.#skipRule = skipRuleOf(config, skipRule ?? undefined);
+    this.#last = { ...numbers, step, steps: config.steps, tokens: this.#tokensBefore(step), tokensPerSecond: Number.NaN, secondsLeft: Number.NaN };
+    return step;
+  }
+
+  async #loop(records: RunRecords, start: number): Promise<TrainResult> {
+    const { config, faults } = this.#options;
+    const { steps } = config;
+    let evaluation = await this.#resumeStep(records);
+    for (let done = start; done < steps; ) {
+      await this.#stopIfAborted();
+      await faults.beforeStep(done + 1);
+      const info = await this.#step(done);
+      done = info.step;
+      this.#last = info;
+      const evaluates = this.#evaluatesAt(done);
+      if (evaluates || isDue(done, config.logEvery, steps)) await records.append(info, this.#throughput(info));
+      await this.#clock.time("hooks", () => this.#hooks.report(info));
+      // Hooks and validation may take long: the step is saved before them, and a run that goes on from it makes up for those that had not ended.
+      const saving = await this.#clock.time("checkpoint", () => this.#checkpointer.afterStep(this.#content(info), { force: done === steps }));
+      await this.#clock.time("hooks", () => this.#hooks.run(info, saving !== undefined));
+      evaluation = evaluates ? await this.#evaluate(records, info) : undefined;
+    }
+    await this.#checkpointer.settle();
+    await faults.finish();
+    return {
+      step: steps,
+      resumedFrom: start,
+      loss: this.#last?.loss ?? Number.NaN,
+      validation: evaluation?.validation,
+      emaValidation: evaluation?.emaValidation,
+      checkpoint: this.#checkpointer.saved?.directory ?? "",
+    };
+  }
+
+  /** Makes up for what the step that the run goes on from lacks: hooks and validation that had not ended. */
+  async #resumeStep(records: RunRecords): Promise<StepEvaluation | undefined> {
+    const info = this.#last;
+    if (info === undefined) return undefined;
+    await this.#hooks.runLeft(info);
+    return records.evaluationOf(info.step) ?? (this.#evaluatesAt(info.step) ? this.#evaluate(records, info) : undefined);
   }
 
   /** Makes the step after `done` steps. */
-  async #step(state: TrainingState, done: number, clock: StepClock): Promise<StepInfo> {
-    const { config } = this.#options;
-    clock.start();
-    const batch = this.#batches.batch(done);
-    const { loss, gradientNorm } = await state.computeGradients(batch);
+  async #step(done: number): Promise<StepInfo> {
+    const { config, faults } = this.#options;
     const step = done + 1;
-    if (!Number.isFinite(loss) || !Number.isFinite(gradientNorm)) {
-      const last = this.#saved.step > 0 ? `The newest checkpoint is of step ${String(this.#saved.step)}.` : "There is no checkpoint yet.";
-      throw new MarinError(
-        "LEVANTER_NOT_FINITE",
-        `step ${String(step)}: loss ${String(loss)}, gradient norm ${String(gradientNorm)}; nothing of this step was kept. ${last} Try a lower learningRate, a longer warmup or another seed.`,
-        { data: { step, loss, gradientNorm, checkpointStep: this.#saved.step } },
-      );
-    }
+    this.#clock.start();
+    const batch = await this.#clock.time("loading", () => this.#batch(done));
+    if (await faults.makesNotFinite(step)) batch.weights.fill(Number.NaN);
+    const { loss, gradientNorm } = await this.#clock.time("gradients", () => {
+      const computing = this.#state.computeGradients(batch);
+      // The engine computes; meanwhile this thread is free.
+      if (step < config.steps) this.#upcoming = { step, batch: this.#options.data.batch(step) };
+      return computing;
+    });
+    if (!Number.isFinite(loss) || !Number.isFinite(gradientNorm)) throw await this.#notFinite(step, loss, gradientNorm);
     const learningRate = this.#learningRate(done);
-    const { beta1, beta2, epsilon, weightDecay, maxGradientNorm } = config;
-    const gradientScale = clipFactor(gradientNorm, maxGradientNorm) / batch.weightSum;
-    await state.update({ update: step, learningRate, beta1, beta2, epsilon, weightDecay, gradientScale });
-    clock.stop();
+    const skipped = this.#skipRule?.observe(loss, gradientNorm).skip ?? false;
+    if (!skipped) await this.#clock.time("optimizer", () => this.#update(step, batch.weightSum, learningRate, gradientNorm));
+    const tokens = this.#tokensBefore(step);
+    this.#clock.stop(tokens - this.#tokensBefore(done));
     return {
       step,
       steps: config.steps,
       loss,
       learningRate,
       gradientNorm,
-      tokens: step * config.batchSize * config.sequenceLength,
-      tokensPerSecond: clock.tokensPerSecond,
-      secondsLeft: clock.secondsFor(config.steps - step),
+      skipped,
+      tokens,
+      tokensPerSecond: this.#clock.tokensPerSecond,
+      secondsLeft: this.#clock.secondsFor(this.#tokensBefore(config.steps) - tokens),
     };
   }
 
-  /** Validates, where there is anything to validate on, and adds the result to the metrics. A stop in the middle still saves the step. */
-  async #evaluate(state: TrainingState, log: MetricsLog, row: MetricsRow): Promise<EvaluationResult | undefined> {
-    const { engine, config, model, validation, signal } = this.#options;
-    if (validation === undefined) return undefined;
-    this.#evaluator ??= await LossEvaluator.create(engine, model, config.microbatchSize ?? config.batchSize, config.sequenceLength);
-    const result = await this.#evaluator.evaluate(state.parameters, validation, { signal }).catch(async (error: unknown) => {
-      await this.#stopIfAborted(state, log, row.step);
+  async #update(step: number, weightSum: number, learningRate: number, gradientNorm: number): Promise<void> {
+    const { config } = this.#options;
+    const { beta1, beta2, epsilon, maxGradientNorm } = config;
+    const weightDecay = config.adamcWeightDecay ? adamcWeightDecay(config.weightDecay, learningRate, config.learningRate) : config.weightDecay;
+    const gradientScale = clipFactor(gradientNorm, maxGradientNorm) / weightSum;
+    const update = step - (this.#skipRule?.skipped ?? 0);
+    await this.#state.update({ update, learningRate, beta1, beta2, epsilon, weightDecay, gradientScale });
+  }
+
+  /** The batch of a step, which is a pure function of it: made ahead or now. */
+  #batch(step: number): Batch {
+    const upcoming = this.#upcoming;
+    this.#upcoming = undefined;
+    return upcoming?.step === step ? upcoming.batch : this.#options.data.batch(step);
+  }
+
+  #tokensBefore(step: number): number {
+    return this.#schedule.rowsBefore(step) * this.#options.config.sequenceLength;
+  }
+
+  #throughput(info: StepInfo): ReturnType<typeof stepThroughput> {
+    const { model, config, peakFlops } = this.#options;
+    const rows = this.#schedule.batchSizeAt(info.step - 1);
+    return stepThroughput({ clock: this.#clock, model, sequenceLength: config.sequenceLength, rows, totalTokens: info.tokens, peakFlops });
+  }
+
+  #content({ step, loss, learningRate, gradientNorm, skipped }: StepInfo): CheckpointContent {
+    return { step, groups: this.#state.groups, state: { loss, learningRate, gradientNorm, skipped, skipRule: this.#skipRule === undefined ? null : { ...this.#skipRule.state } } };
+  }
+
+  async #notFinite(step: number, loss: number, gradientNorm: number): Promise<MarinError> {
+    await this.#checkpointer.settle();
+    const { saved } = this.#checkpointer;
+    const last = saved === undefined ? "There is no checkpoint yet." : `The newest checkpoint is of step ${String(saved.step)}.`;
+    return new MarinError(
+      "LEVANTER_NOT_FINITE",
+      `step ${String(step)}: loss ${String(loss)}, gradient norm ${String(gradientNorm)}; nothing of this step was kept. ${last} Try a lower learningRate, a longer warmup or another seed.`,
+      { data: { step, loss, gradientNorm, checkpointStep: saved?.step ?? 0 } },
+    );
+  }
+
+  #evaluatesAt(step: number): boolean {
+    const { validation, config } = this.#options;
+    return validation !== undefined && isDue(step, config.evaluateEvery, config.steps);
+  }
+
+  /** Validates, and adds the result to the metrics. A stop in the middle still saves the step. */
+  async #evaluate(records: RunRecords, info: StepInfo): Promise<StepEvaluation | undefined> {
+    const { engine, config, model, validation: store, signal } = this.#options;
+    if (store === undefined) return undefined;
+    const { parameters, ema } = this.#state;
+    this.#evaluator ??= await LossEvaluator.create(engine, model, microbatchSizeOf(config.batchSize, config.microbatchSize), config.sequenceLength);
+    const evaluator = this.#evaluator;
+    const evaluate = async (): Promise<StepEvaluation> => {
+      const validation = await evaluator.evaluate(parameters, store, { signal });
+      return ema === undefined ? { validation } : { validation, emaValidation: await evaluator.evaluate(ema, store, { signal }) };
+    };
+    const evaluation = await this.#clock.time("evaluation", evaluate).catch(async (error: unknown) => {
+      await this.#stopIfAborted();
       throw error;
     });
-    await log.amend({ ...(log.last?.step === row.step ? log.last : row), validation: result });
-    return result;
+    await records.addEvaluation(info, evaluation);
+    return evaluation;
   }
 
-  async #stopIfAborted(state: TrainingState, log: MetricsLog, done: number): Promise<void> {
-    if (this.#options.signal?.aborted !== true) return;
-    if (done > this.#saved.step) await this.#save(state, log, done);
-    const kept = done === 0 ? "before the first step" : `after step ${String(done)}, which is saved`;
+  async #stopIfAborted(): Promise<void> {
+    const { signal } = this.#options;
+    if (signal?.aborted !== true) return;
+    const info = this.#last;
+    if (info !== undefined) {
+      this.#checkpointer.request();
+      if ((await this.#checkpointer.afterStep(this.#content(info))) !== undefined) await this.#hooks.allDone(info.step);
+      await this.#checkpointer.settle();
+    }
+    const kept = info === undefined ? "before the first step" : `after step ${String(info.step)}, which is saved`;
     throw new MarinError("LEVANTER_INTERRUPTED", `training stopped ${kept}; start it again to go on`, {
-      data: { step: done, checkpoint: this.#saved.directory },
-      cause: this.#options.signal.reason,
+      data: { step: info?.step ?? 0, checkpoint: this.#checkpointer.saved?.directory ?? "" },
+      cause: signal.reason,
     });
-  }
-
-  async #save(state: TrainingState, log: MetricsLog, step: number): Promise<void> {
-    const { engine, config, identity, checkpoints } = this.#options;
-    // The metrics of a checkpoint's steps must not be lost when the checkpoint is not.
-    await log.sync();
-    this.#saved = { step, directory: await saveCheckpoint(checkpoints, step, state, identity, engine.fingerprint) };
-    await pruneCheckpoints(checkpoints, config.keepCheckpoints);
-  }
-
-  #isDue(step: number, every: number): boolean {
-    return step === this.#options.config.steps || (every > 0 && step % every === 0);
   }
 }
 
-function validationOf(row: MetricsRow | undefined, step: number): EvaluationResult | undefined {
-  return row?.step === step ? (row["validation"] as EvaluationResult | undefined) : undefined;
+function skipRuleOf({ skipBadSteps }: TrainerConfig, state: unknown): SkipRule | undefined {
+  return skipBadSteps === false ? undefined : new SkipRule(skipBadSteps === true ? {} : skipBadSteps, state);
+}
+
+function isDue(step: number, every: number, steps: number): boolean {
+  return step === steps || (every > 0 && step % every === 0);
 }

@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { gpt2, joinDistributed, TokenStore, Trainer, trainerConfigSchema, type Engine, type Gpt2Config, type LanguageModel, type StepInfo } from "@marin/levanter";
+import { gpt2, joinDistributed, microbatchesFit, TokenStore, Trainer, trainerConfigSchema, type Engine, type Gpt2Config, type LanguageModel, type StepInfo } from "@marin/levanter";
 import { createLogger, type Logger } from "@marin/rigging";
 import { z } from "zod";
 
@@ -28,7 +28,7 @@ export const trainOptions = z
     ...trainerFields,
     evaluateEvery: z.int().min(0).default(0).describe("steps between validations while training; 0: none, the evaluate step measures at the end"),
   })
-  .refine(({ batchSize, microbatchSize }) => microbatchSize === undefined || batchSize % microbatchSize === 0, { path: ["microbatchSize"], error: "must divide batchSize" });
+  .refine(microbatchesFit, { path: ["microbatchSize"], error: "must divide batchSize" });
 
 /** Configuration of {@link trainStep}. */
 export interface TrainConfig extends z.output<typeof trainOptions> {
@@ -53,8 +53,10 @@ export const trainStep = defineStep({
   version: 1,
   resumable: true,
   // Not logEvery: it decides which points the artifact's curve has.
-  executionOnly: ["threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints"],
-  runRecords: ["metrics.jsonl"],
+  executionOnly: [
+    "threads", "evaluateEvery", "checkpointEvery", "keepCheckpoints", "saveIntervalSeconds", "keepTemporaryCheckpoints", "temporaryCheckpointDirectory", "trackers", "peakFlops",
+  ],
+  runRecords: ["metrics.jsonl", "tensorboard/events.out.tfevents"],
   resources: (config: TrainConfig) => computeResources(config),
   async run(context: StepContext<TrainConfig, { tokens: TokensResult }>): Promise<TrainedModel> {
     const { config, inputs, directory, signal, log } = context;
