@@ -22,6 +22,7 @@ export type { OperatorAttributes } from "./engine/operator-registry.js";
 export type { OnnxWriter } from "./engine/lowering/onnx-writer.js";
 export type { OnnxAttribute } from "./engine/lowering/onnx-model.js";
 export type { BufferGroup, Engine, EngineBuffer, EngineName, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
+export { recompute } from "./engine/ops/recompute.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export { devicePeakFlops, modelFlopsUtilization, type UtilizationInput } from "./models/device-peaks.js";
 export { forwardFlopsPerToken, parameterCount, trainingFlopsPerToken, type TransformerShape } from "./models/flops.js";

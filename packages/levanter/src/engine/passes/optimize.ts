@@ -1,14 +1,15 @@
 import type { Graph } from "../graph.js";
 import { FUSIONS } from "./fuse.js";
 import { rewrite } from "./rewrite.js";
+import { schedule } from "./schedule.js";
 import { SIMPLIFICATIONS } from "./simplify.js";
 
-/** Rewrites a graph until nothing changes its size: simplification and fusion, each with common-subexpression and dead-code elimination. */
+/** Rewrites a graph until nothing changes its size: simplification and fusion, each with common-subexpression and dead-code elimination. Then puts its nodes in order. */
 export function optimize(graph: Graph): Graph {
   let current = graph;
   for (;;) {
     const next = rewrite(rewrite(current, SIMPLIFICATIONS), FUSIONS);
-    if (next.nodes.length === current.nodes.length) return next;
+    if (next.nodes.length === current.nodes.length) return schedule(next);
     current = next;
   }
 }
