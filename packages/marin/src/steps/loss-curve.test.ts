@@ -46,8 +46,8 @@ test("a run that died twice and was started again leaves the same curve as one t
   await expect(train("killed", { dieAfter: 11 })).rejects.toThrow("killed");
   // What the second attempt had written of steps after the checkpoint at 8, and a line it was cut off in.
   const left = await readFile(join(root, "killed", "metrics.jsonl"), "utf8");
-  expect(left.trimEnd().split("\n")).toHaveLength(10);
-  await writeFile(join(root, "killed", "metrics.jsonl"), `${left}{"step":11,"lo`);
+  expect(left.trimEnd().split("\n")).toHaveLength(11);
+  await writeFile(join(root, "killed", "metrics.jsonl"), `${left}{"step":12,"lo`);
   await train("killed");
   const whole = await curve("whole");
   expect(await curve("killed")).toBe(whole);
