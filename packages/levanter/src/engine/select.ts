@@ -1,4 +1,5 @@
 import { MarinError, isMarinError } from "@marin/iris";
+import type { Precision } from "./device/precision.js";
 import type { EagerName } from "./tfjs-backends.js";
 import type { Engine, EngineName } from "./types.js";
 
@@ -14,6 +15,11 @@ export interface EngineSelection {
    * `cuda` is asked for: results differ in their last bits from the CPU's, and a run must not change them by where it is started.
    */
   readonly device?: EngineDevice | undefined;
+  /**
+   * In what matrix products compute: `float32`, or `float16` where a device has it (parameters, gradients and sums stay in float32). Not on the CPU, where the
+   * runtime computes such products in float32. Default: `float32`.
+   */
+  readonly precision?: Precision | undefined;
   /** CPU threads of the compiled engine. Default: all that the process may use. */
   readonly threads?: number | undefined;
   /** Receives one line for each engine that `auto` had to pass over, saying what is missing and how to cure it. Default: a process warning. */
@@ -27,13 +33,14 @@ export interface EngineSelection {
  * `webgpu` or `cuda` it is `onnx` on that device, or an error that says what is missing.
  *
  * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` (or the runtime's own error) when an engine asked for by name cannot run here;
- * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one
+ * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one; `LEVANTER_PRECISION` for a precision that the device does not have
  */
 export async function selectEngine(selection: EngineSelection = {}): Promise<Engine> {
   const { engine = "auto", device = "auto" } = selection;
   const notice = selection.onNotice ?? ((line: string): void => process.emitWarning(line, "MarinEngine"));
   requireDevice(engine, device);
-  if (device === "webgpu" || (device === "cuda" && engine !== "tfjs-node-gpu")) return startOnDevice(device, selection.threads);
+  if (device === "webgpu" || (device === "cuda" && engine !== "tfjs-node-gpu")) return startOnDevice(device, selection);
+  if (selection.precision === "float16") await refuseHalf(engine, device);
   if (engine !== "auto") return start(engine, selection.threads, notice);
   const order: readonly EngineName[] = device === "cpu" ? ["onnx", "wasm"] : ["tfjs-node-gpu", "onnx", "wasm"];
   for (const name of order) {
@@ -58,9 +65,15 @@ async function start(name: EngineName, threads: number | undefined, notice: (lin
   return startEager(name);
 }
 
-async function startOnDevice(device: "webgpu" | "cuda", threads: number | undefined): Promise<Engine> {
+async function startOnDevice(device: "webgpu" | "cuda", { threads, precision = "float32" }: EngineSelection): Promise<Engine> {
   const { DeviceEngine } = await import("./device/device-engine.js");
-  return DeviceEngine.create({ device, ...(threads === undefined ? {} : { threads }) });
+  return DeviceEngine.create({ device, precision, ...(threads === undefined ? {} : { threads }) });
+}
+
+/** Loaded where it is needed only: it brings the compiled engine along. */
+async function refuseHalf(engine: string, device: string): Promise<never> {
+  const { precisionUnavailable } = await import("./device/precision.js");
+  throw precisionUnavailable("float16", `engine "${engine}" on device "${device}"`, 'only devices "webgpu" and "cuda" of engine "onnx" have such products; on the CPU the runtime computes them in float32');
 }
 
 async function startEager(name: EagerName): Promise<Engine> {

@@ -15,6 +15,8 @@ import { forDevice } from "./device-graph.js";
 import { DeviceBuffer, DeviceGroup } from "./device-group.js";
 import { DeviceElementwise, DeviceProgram, DeviceReduce } from "./device-programs.js";
 import type { ProgramContext } from "./device-programs.js";
+import { requireHalf } from "./precision.js";
+import type { Precision } from "./precision.js";
 import { vulkanReport } from "./vulkan.js";
 import type { DeviceSession } from "./device-session.js";
 
@@ -23,6 +25,8 @@ export interface DeviceEngineOptions {
   readonly device: DeviceName;
   /** CPU threads for the operators that the device leaves to the CPU. Default: all that the process may use. */
   readonly threads?: number;
+  /** In what matrix products compute. Default: `float32`. */
+  readonly precision?: Precision;
 }
 
 /**
@@ -35,19 +39,21 @@ export class DeviceEngine implements Engine {
   readonly description: string;
   readonly fingerprint: string;
   readonly #context: DeviceContext;
+  readonly #precision: Precision;
   readonly #groups = new Set<DeviceGroup>();
   readonly #programs = new Set<{ dispose(): void }>();
   readonly #left = new Map<string, Readonly<Record<string, number>>>();
   readonly #programContext: ProgramContext;
 
-  private constructor(context: DeviceContext, adapters: readonly string[]) {
+  private constructor(context: DeviceContext, where: string, precision: Precision) {
     this.#context = context;
+    this.#precision = precision;
     this.device = context.device;
     const { version } = context.api.ort;
-    const where = adapters.length === 0 ? context.device : `${context.device} (${adapters.join(" or ")})`;
-    this.description = `onnx: ONNX Runtime ${version} on ${where}`;
+    const products = precision === "float32" ? "" : `, ${precision} products`;
+    this.description = `onnx: ONNX Runtime ${version} on ${where}${products}`;
     // The CPU's part: operators that were left to it.
-    this.fingerprint = `onnx ${version} ${where}; ${cpuFeatures()}`;
+    this.fingerprint = `onnx ${version} ${where}${products}; ${cpuFeatures()}`;
     this.#programContext = {
       device: context,
       own: (buffer) => this.#own(buffer),
@@ -60,12 +66,17 @@ export class DeviceEngine implements Engine {
    * Starts the device.
    *
    * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` where the device or its provider cannot be used, `LEVANTER_RUNTIME_UNAVAILABLE`,
-   * `LEVANTER_RUNTIME_VERSION`, `LEVANTER_CONFIG`
+   * `LEVANTER_RUNTIME_VERSION`, `LEVANTER_CONFIG`; `LEVANTER_PRECISION` where the device lacks the precision
    */
   static async create(options: DeviceEngineOptions): Promise<DeviceEngine> {
     const threads = options.threads ?? availableParallelism();
     if (!Number.isSafeInteger(threads) || threads < 1) throw new MarinError("LEVANTER_CONFIG", `threads is ${threads}; it must be a whole number of at least 1`, { data: { threads } });
-    return new DeviceEngine(await DeviceContext.create(options.device, threads), options.device === "webgpu" ? (vulkanReport()?.adapters ?? []) : []);
+    const { device, precision = "float32" } = options;
+    const context = await DeviceContext.create(device, threads);
+    const adapters = device === "webgpu" ? (vulkanReport()?.adapters ?? []) : [];
+    const where = adapters.length === 0 ? device : `${device} (${adapters.join(" or ")})`;
+    if (precision !== "float32") await requireHalf(context, where);
+    return new DeviceEngine(context, where, precision);
   }
 
   /** Operators that the device's provider did not take, by program: `gradients: OneHot x 2`. Empty where all of every program runs on the device. */
@@ -111,7 +122,7 @@ export class DeviceEngine implements Engine {
   }
 
   #lower(name: string, fn: TensorFunction, inputs: Specs): LoweredModel {
-    return lower(forDevice(optimize(trace(name, fn, inputs)), this.device));
+    return lower(forDevice(optimize(trace(name, fn, inputs)), this.device, this.#precision));
   }
 
   async #session(name: string, model: LoweredModel): Promise<DeviceSession> {

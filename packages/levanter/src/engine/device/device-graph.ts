@@ -7,13 +7,16 @@ import { registerOperator } from "../operator-registry.js";
 import { elementCount } from "../shape.js";
 import type { TensorSpec } from "../types.js";
 import type { DeviceName } from "./device-api.js";
+import { withHalfProducts } from "./precision.js";
+import type { Precision } from "./precision.js";
 
 /**
  * The graph in operators that a device's provider takes. WebGPU's has neither FusedMatMul, LogSoftmax nor IsNaN: left to the CPU, each would bring its
  * operands to the host and its result back. CUDA's has all three.
  */
-export function forDevice(graph: Graph, device: DeviceName): Graph {
-  return device === "webgpu" ? rewrite(graph, [plainProduct, composedLogSoftmax, comparedIsNan, comparedExtremum]) : graph;
+export function forDevice(graph: Graph, device: DeviceName, precision: Precision): Graph {
+  const taken = device === "webgpu" ? rewrite(graph, [plainProduct, composedLogSoftmax, comparedIsNan, comparedExtremum]) : graph;
+  return precision === "float32" ? taken : withHalfProducts(rewrite(taken, [plainProduct]), device);
 }
 
 /** ONNX's own ReduceMax or ReduceMin, which says nothing of NaN: the graph's `max` and `min` are lowered with an IsNaN. */

@@ -56,6 +56,7 @@ export class DeviceProgram implements Program {
   readonly name: string;
   readonly inputs: Specs;
   readonly outputs: Specs;
+  readonly #graph: Graph;
   readonly #read: ReadonlySet<string>;
   readonly #session: DeviceSession;
   readonly #sessions: ProgramSessions;
@@ -65,6 +66,7 @@ export class DeviceProgram implements Program {
     this.name = name;
     this.inputs = inputs;
     this.outputs = model.outputs;
+    this.#graph = model.graph;
     this.#read = new Set(Object.keys(model.inputs));
     this.#session = session;
     this.#sessions = new ProgramSessions(context);
