@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RandomKey } from "../rng/random-key.js";
+import type { BatchSize } from "./batch-schedule.js";
 import { TokenBatches } from "./token-batches.js";
 import { TokenStoreWriter } from "./token-store-writer.js";
 import { TokenStore } from "./token-store.js";
@@ -68,6 +69,15 @@ describe("TokenBatches", () => {
     const large = of(4).batch(1);
     const small = [4, 5, 6, 7].flatMap((step) => [...of(1).batch(step).tokens]);
     expect([...large.tokens]).toEqual(small);
+  });
+
+  it("rows keep their order where the batch size changes", async () => {
+    const store = await countingStore(333);
+    const of = (batchSize: BatchSize): TokenBatches => new TokenBatches({ store, sequenceLength: 8, batchSize, key: RandomKey.fromSeed(3) });
+    const staged = of([{ start: 0, value: 2 }, { start: 3, value: 5 }, { start: 5, value: 1 }]);
+    const rows = [0, 1, 2, 3, 4, 5, 6].flatMap((step) => [...staged.batch(step).targets]);
+    expect(rows).toEqual(Array.from({ length: 18 }, (_, row) => [...of(1).batch(row).targets]).flat());
+    expect([2, 3, 4, 5].map((step) => staged.batch(step).targets.length / 8)).toEqual([2, 5, 5, 1]);
   });
 
   it("orders each epoch differently", async () => {
