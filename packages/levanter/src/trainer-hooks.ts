@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { MarinError, writeFileAtomic } from "@marin/iris";
-import { z } from "zod";
+import { MarinError } from "@marin/iris";
+import { HookJournal } from "./checkpoint/hook-journal.js";
 import type { StepInfo } from "./step-info.js";
 
 /** Called after steps; the next step waits for it. An error it throws ends the run. */
@@ -21,18 +20,15 @@ export interface RunHooksOptions {
   readonly reports: readonly ScheduledHook[];
   /** Hooks that make something of a step, such as an export: where a crash has kept one from ending, it runs after the run was resumed. */
   readonly hooks: readonly ScheduledHook[];
-  /** File that says which hooks of the last saved step have ended; written only where there are `hooks`. */
+  /** File that says which hooks of the last saved step have ended; made only where there are `hooks`. */
   readonly journal: string;
+  /** The step that the run goes on from; 0 for a new run. */
+  readonly step: number;
+  /** Names of the hooks that were due at that step and had not ended when it was saved. */
+  readonly pending: readonly string[];
   /** Whether something of a step is due that is called every so many steps, and after the last. */
   readonly isDue: (step: number, every: number) => boolean;
 }
-
-const journalSchema = z.strictObject({
-  step: z.int().nonnegative().describe("the step"),
-  done: z.array(z.string()).describe("names of the hooks of this step that have ended"),
-});
-
-type Journal = z.output<typeof journalSchema>;
 
 /**
  * Calls a run's hooks. A checkpoint of a step is made before the step's hooks are called, which may take long, and a run that goes on from it
@@ -40,54 +36,49 @@ type Journal = z.output<typeof journalSchema>;
  */
 export class RunHooks {
   readonly #options: RunHooksOptions;
-  #journal: Journal;
+  readonly #journal: HookJournal | undefined;
 
-  private constructor(options: RunHooksOptions, journal: Journal) {
+  private constructor(options: RunHooksOptions, journal: HookJournal | undefined) {
     this.#options = options;
     this.#journal = journal;
   }
 
-  /** Reads the journal; a damaged one counts as none. */
+  /** Opens the journal. File errors are those of `HookJournal.open`. */
   static async open(options: RunHooksOptions): Promise<RunHooks> {
-    return new RunHooks(options, parse(await readFile(options.journal, "utf8").catch(() => "")));
+    const { hooks, journal, step, pending } = options;
+    return new RunHooks(options, hooks.length === 0 ? undefined : await HookJournal.open(journal, step, pending));
   }
 
-  /** Calls the hooks that show progress. Throws `LEVANTER_HOOK`. */
-  async report(info: StepInfo): Promise<void> {
+  /** Names of the last step's hooks that have not ended: what its checkpoint keeps. */
+  get pending(): readonly string[] {
+    return this.#journal?.pending ?? [];
+  }
+
+  /** Calls the hooks that show progress, and notes which others are due. Throws `LEVANTER_HOOK`. */
+  async begin(info: StepInfo): Promise<void> {
+    const due = this.#options.hooks.filter(({ every }) => this.#options.isDue(info.step, every));
+    this.#journal?.begin(info.step, due.map(({ name }) => name));
     for (const hook of this.#options.reports) if (this.#options.isDue(info.step, hook.every)) await call(hook, info);
   }
 
-  /** Calls the hooks of a step. Throws `LEVANTER_HOOK`; `isSaved`: the run could go on from this step, so that what has ended is written down. */
+  /**
+   * Calls the step's hooks that have not ended. Throws `LEVANTER_HOOK`.
+   *
+   * @param isSaved - whether the run could go on from this step, so that each hook's end is written down
+   */
   async run(info: StepInfo, isSaved: boolean): Promise<void> {
-    await this.#run(info, [], isSaved);
-  }
-
-  /** Calls the hooks of the step that a run goes on from which have not ended. Throws `LEVANTER_HOOK`. */
-  async runLeft(info: StepInfo): Promise<void> {
-    const { step, done } = this.#journal;
-    // A journal of a later step: the hooks of this one had ended before it.
-    if (step <= info.step) await this.#run(info, step === info.step ? done : [], true);
-  }
-
-  /** Writes down that all hooks of a step have ended: it is saved after them. */
-  async allDone(step: number): Promise<void> {
-    const due = this.#options.hooks.filter(({ every }) => this.#options.isDue(step, every));
-    if (due.length > 0) await this.#write({ step, done: due.map(({ name }) => name) });
-  }
-
-  async #run(info: StepInfo, done: readonly string[], isSaved: boolean): Promise<void> {
-    const ended = [...done];
-    for (const hook of this.#options.hooks) {
-      if (ended.includes(hook.name) || !this.#options.isDue(info.step, hook.every)) continue;
-      await call(hook, info);
-      ended.push(hook.name);
-      if (isSaved) await this.#write({ step: info.step, done: ended });
+    for (const name of this.pending) {
+      const hook = this.#options.hooks.find((candidate) => candidate.name === name);
+      // A hook that was due before the run was resumed may be gone.
+      if (hook !== undefined) await call(hook, info);
+      if (isSaved) await this.#journal?.done(name);
     }
+    this.#journal?.begin(info.step, []);
   }
 
-  async #write(journal: Journal): Promise<void> {
-    this.#journal = journal;
-    await writeFileAtomic(this.#options.journal, `${JSON.stringify(journal)}\n`);
+  /** Closes the journal. */
+  async close(): Promise<void> {
+    await this.#journal?.close();
   }
 }
 
@@ -97,13 +88,5 @@ async function call({ name, hook }: ScheduledHook, info: StepInfo): Promise<void
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("LEVANTER_HOOK", `the hook "${name}" failed after step ${String(info.step)}: ${message}`, { data: { hook: name, step: info.step }, cause });
-  }
-}
-
-function parse(text: string): Journal {
-  try {
-    return journalSchema.parse(JSON.parse(text));
-  } catch {
-    return { step: 0, done: [] };
   }
 }

@@ -136,7 +136,7 @@ export class Trainer {
           identity: runIdentity(config, model, data),
           checkpoints: join(directory, "checkpoints"),
           metrics: join(directory, "metrics.jsonl"),
-          journal: join(directory, "hooks.json"),
+          journal: join(directory, "hooks.jsonl"),
           signal: options.signal ?? context?.signal,
           log,
           hooks: this.#hooks,
@@ -186,9 +186,11 @@ function reportTo(context: IrisContext): StepHook {
   };
 }
 
-function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined): Promise<Engine> {
+function startEngine({ engine, device, precision, threads }: TrainerConfig, log: Logger | undefined): Promise<Engine> {
   return selectEngine({
     engine,
+    device,
+    precision,
     threads: threads === 0 ? undefined : threads,
     onNotice: log === undefined ? undefined : (line) => { log.warn(line); },
   });
@@ -196,7 +198,7 @@ function startEngine({ engine, threads }: TrainerConfig, log: Logger | undefined
 
 /** Options that may change between the starts of one run: its numbers do not depend on them. */
 const FREE_OPTIONS: ReadonlySet<string> = new Set([
-  "evaluateEvery", "checkpointEvery", "keepCheckpoints", "saveIntervalSeconds", "keepTemporaryCheckpoints", "temporaryCheckpointDirectory", "logEvery", "trackers", "peakFlops", "engine", "threads",
+  "evaluateEvery", "checkpointEvery", "keepCheckpoints", "saveIntervalSeconds", "keepTemporaryCheckpoints", "temporaryCheckpointDirectory", "logEvery", "trackers", "peakFlops", "engine", "device", "threads",
 ] satisfies (keyof TrainerConfig)[]);
 
 /** Names that stand for something with an identity of its own: the model's fields, the tokens' fingerprint. AdamW is the one optimizer. */

@@ -62,6 +62,8 @@ const runStateSchema = z.strictObject({
   skipped: z.boolean(),
   /** The skip rule's history, where bad steps are skipped. */
   skipRule: z.json(),
+  /** Hooks that were due at the step and had not ended. */
+  pending: z.array(z.string()),
 });
 
 /** One call of `Trainer.train`: the loop, from the newest checkpoint to the last step. The directory's lock is held by the caller. */
@@ -72,28 +74,29 @@ export class TrainingRun {
   readonly #clock = new StepClock();
   readonly #state: TrainingState;
   readonly #checkpointer: Checkpointer;
-  readonly #hooks: RunHooks;
   #skipRule: SkipRule | undefined;
   #evaluator: LossEvaluator | undefined;
   /** The step made last; undefined before the first. */
   #last: StepInfo | undefined;
   #upcoming: { readonly step: number; readonly batch: Batch } | undefined;
   #records: RunRecords | undefined;
+  #hooks: RunHooks | undefined;
+  /** The hooks that were due at the step that the run goes on from, and had not ended. */
+  #pending: readonly string[] = [];
 
-  private constructor(options: TrainingRunOptions, state: TrainingState, checkpointer: Checkpointer, hooks: RunHooks) {
+  private constructor(options: TrainingRunOptions, state: TrainingState, checkpointer: Checkpointer) {
     const { config } = options;
     this.#options = options;
     this.#schedule = batchSchedule(config.batchSize);
     this.#learningRate = learningRateOf(config);
     this.#state = state;
     this.#checkpointer = checkpointer;
-    this.#hooks = hooks;
     this.#skipRule = skipRuleOf(config, undefined);
   }
 
   /** Trains to the last step. */
   static async train(options: TrainingRunOptions): Promise<TrainResult> {
-    const { engine, config, model, identity, log, journal, reports, hooks } = options;
+    const { engine, config, model, identity, log } = options;
     const { batchSize, sequenceLength } = config;
     const shape = { batchSize: batchSchedule(batchSize).largest, microbatchSize: microbatchSizeOf(batchSize, config.microbatchSize), sequenceLength };
     const state = await TrainingState.create(engine, model, shape, { emaBeta: config.emaBeta, decayed: decayedParameters(model, config) });
@@ -112,8 +115,7 @@ export class TrainingRun {
         // The metrics of a checkpoint's steps must not be lost when the checkpoint is not.
         beforeSave: async () => run.#records?.sync(),
       });
-      const runHooks = await RunHooks.open({ reports, hooks, journal, isDue: (step, every) => isDue(step, every, config.steps) });
-      const run: TrainingRun = new TrainingRun(options, state, checkpointer, runHooks);
+      const run: TrainingRun = new TrainingRun(options, state, checkpointer);
       return await run.#train();
     } finally {
       state.release();
@@ -121,13 +123,14 @@ export class TrainingRun {
   }
 
   async #train(): Promise<TrainResult> {
-    const { metrics, log, openTrackers, config } = this.#options;
+    const { metrics, log, openTrackers, config, reports, hooks, journal } = this.#options;
     const start = await this.#start();
     const records = await RunRecords.open({ metrics, step: start, trackers: await openTrackers(start), log });
     this.#records = records;
     try {
       if (start === 0) await records.begin(config);
-      const result = await this.#loop(records, start);
+      this.#hooks = await RunHooks.open({ reports, hooks, journal, step: start, pending: this.#pending, isDue: (step, every) => isDue(step, every, config.steps) });
+      const result = await this.#loop(records, this.#hooks, start);
       if (result.step > start) await records.summarize({ ...result });
       return result;
     } catch (error) {
@@ -136,6 +139,7 @@ export class TrainingRun {
       throw error;
     } finally {
       this.#evaluator?.release();
+      await this.#hooks?.close();
       await records.close();
     }
   }
@@ -151,16 +155,17 @@ export class TrainingRun {
     const { step } = newest.metadata;
     const kept = runStateSchema.safeParse(await this.#checkpointer.restore(newest, { groups: this.#state.groups }));
     if (!kept.success) throw corruptFile(newest.directory, "the trainer's state", "another one", kept.error);
-    const { skipRule, ...numbers } = kept.data;
+    const { skipRule, pending, ...numbers } = kept.data;
+    this.#pending = pending;
     this.#skipRule = skipRuleOf(config, skipRule ?? undefined);
     this.#last = { ...numbers, step, steps: config.steps, tokens: this.#tokensBefore(step), tokensPerSecond: Number.NaN, secondsLeft: Number.NaN };
     return step;
   }
 
-  async #loop(records: RunRecords, start: number): Promise<TrainResult> {
+  async #loop(records: RunRecords, hooks: RunHooks, start: number): Promise<TrainResult> {
     const { config, faults } = this.#options;
     const { steps } = config;
-    let evaluation = await this.#resumeStep(records);
+    let evaluation = await this.#resumeStep(records, hooks);
     for (let done = start; done < steps; ) {
       await this.#stopIfAborted();
       await faults.beforeStep(done + 1);
@@ -169,10 +174,10 @@ export class TrainingRun {
       this.#last = info;
       const evaluates = this.#evaluatesAt(done);
       if (evaluates || isDue(done, config.logEvery, steps)) await records.append(info, this.#throughput(info));
-      await this.#clock.time("hooks", () => this.#hooks.report(info));
+      await this.#clock.time("hooks", () => hooks.begin(info));
       // Hooks and validation may take long: the step is saved before them, and a run that goes on from it makes up for those that had not ended.
       const saving = await this.#clock.time("checkpoint", () => this.#checkpointer.afterStep(this.#content(info), { force: done === steps }));
-      await this.#clock.time("hooks", () => this.#hooks.run(info, saving !== undefined));
+      await this.#clock.time("hooks", () => hooks.run(info, saving !== undefined));
       evaluation = evaluates ? await this.#evaluate(records, info) : undefined;
     }
     await this.#checkpointer.settle();
@@ -188,10 +193,10 @@ export class TrainingRun {
   }
 
   /** Makes up for what the step that the run goes on from lacks: hooks and validation that had not ended. */
-  async #resumeStep(records: RunRecords): Promise<StepEvaluation | undefined> {
+  async #resumeStep(records: RunRecords, hooks: RunHooks): Promise<StepEvaluation | undefined> {
     const info = this.#last;
     if (info === undefined) return undefined;
-    await this.#hooks.runLeft(info);
+    await hooks.run(info, true);
     return records.evaluationOf(info.step) ?? (this.#evaluatesAt(info.step) ? this.#evaluate(records, info) : undefined);
   }
 
@@ -254,7 +259,8 @@ export class TrainingRun {
   }
 
   #content({ step, loss, learningRate, gradientNorm, skipped }: StepInfo): CheckpointContent {
-    return { step, groups: this.#state.groups, state: { loss, learningRate, gradientNorm, skipped, skipRule: this.#skipRule === undefined ? null : { ...this.#skipRule.state } } };
+    const state = { loss, learningRate, gradientNorm, skipped, skipRule: this.#skipRule === undefined ? null : { ...this.#skipRule.state }, pending: this.#hooks?.pending ?? [] };
+    return { step, groups: this.#state.groups, state };
   }
 
   async #notFinite(step: number, loss: number, gradientNorm: number): Promise<MarinError> {
@@ -298,7 +304,7 @@ export class TrainingRun {
     const info = this.#last;
     if (info !== undefined) {
       this.#checkpointer.request();
-      if ((await this.#checkpointer.afterStep(this.#content(info))) !== undefined) await this.#hooks.allDone(info.step);
+      await this.#checkpointer.afterStep(this.#content(info));
       await this.#checkpointer.settle();
     }
     const kept = info === undefined ? "before the first step" : `after step ${String(info.step)}, which is saved`;
