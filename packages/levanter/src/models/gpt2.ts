@@ -2,7 +2,6 @@ import * as tf from "@tensorflow/tfjs-core";
 import { z } from "zod";
 import { parseConfig } from "../parse-config.js";
 import { causalAttention } from "../engine/ops/attention.js";
-import { linearCrossEntropy } from "../engine/ops/cross-entropy.js";
 import { embedding } from "../engine/ops/embedding.js";
 import { gelu } from "../engine/ops/gelu.js";
 import { layerNorm } from "../engine/ops/layer-norm.js";
@@ -12,7 +11,8 @@ import type { Specs, TensorSpec } from "../engine/types.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
 import type { LanguageModel } from "./language-model.js";
-import { lookup, scaled, type Parameters } from "./parameters.js";
+import { scaled, type Parameters } from "./parameters.js";
+import { modelFunctions, recordedConfig, trainingFields, type Drop } from "./training-options.js";
 
 /** The fields of a GPT-2's configuration. */
 export const gpt2Shape = {
@@ -22,6 +22,7 @@ export const gpt2Shape = {
   layers: z.int().positive().default(12).describe("L, number of blocks"),
   heads: z.int().positive().default(12).describe("H, attention heads"),
   layerNormEpsilon: z.number().positive().default(1e-5).describe("added to the variance in layer norms"),
+  ...trainingFields,
 };
 
 /** The rule between a GPT-2's fields, as arguments of a schema's `refine`. */
@@ -49,7 +50,7 @@ export function gpt2(config: Gpt2Config): LanguageModel {
   const parameters = parameterSpecs(resolved);
   return {
     type: "gpt2",
-    config: resolved,
+    config: recordedConfig(resolved),
     vocabSize: resolved.vocabSize,
     maxSequenceLength: resolved.sequenceLength,
     transformer: {
@@ -59,22 +60,22 @@ export function gpt2(config: Gpt2Config): LanguageModel {
     parameters,
     isDecayed: (name) => /\.(c_attn|c_proj|c_fc)\.weight$/.test(name),
     initialize: (key) => initialize(parameters, key),
-    loss: (inputs) => {
-      const parameter = lookup(inputs);
-      const hidden = finalHidden(resolved, parameter, parameter("tokens"));
-      const flat = (name: string): tf.Tensor => tf.reshape(parameter(name), [-1]);
-      return { lossSum: linearCrossEntropy(hidden, parameter("wte.weight"), flat("targets"), flat("weights")) };
-    },
-    logits: (inputs) => {
-      const parameter = lookup(inputs);
-      const tokens = parameter("tokens");
-      const logits = tf.matMul(finalHidden(resolved, parameter, tokens), tf.transpose(parameter("wte.weight")));
-      return { logits: tf.reshape(logits, [...tokens.shape, resolved.vocabSize]) };
-    },
+    ...modelFunctions({
+      options: resolved,
+      hiddenSize: resolved.hiddenSize,
+      head: "wte.weight",
+      sites: ["embedding", ...blockNames(resolved).flatMap((name) => [`${name}.attn`, `${name}.mlp`])],
+      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameter, tokens, drop),
+    }),
   };
 }
 
-function parameterSpecs({ vocabSize, sequenceLength, hiddenSize: d, layers }: ResolvedConfig): Specs {
+function blockNames({ layers }: ResolvedConfig): string[] {
+  return Array.from({ length: layers }, (_unused, layer) => `h.${layer}`);
+}
+
+function parameterSpecs(config: ResolvedConfig): Specs {
+  const { vocabSize, sequenceLength, hiddenSize: d } = config;
   const specs: Record<string, TensorSpec> = {};
   const add = (name: string, ...shape: number[]): void => {
     specs[name] = { shape, dtype: "float32" };
@@ -89,8 +90,7 @@ function parameterSpecs({ vocabSize, sequenceLength, hiddenSize: d, layers }: Re
   };
   add("wte.weight", vocabSize, d);
   add("wpe.weight", sequenceLength, d);
-  for (let layer = 0; layer < layers; layer++) {
-    const block = `h.${layer}`;
+  for (const block of blockNames(config)) {
     norm(`${block}.ln_1`);
     affine(`${block}.attn.c_attn`, d, 3 * d);
     affine(`${block}.attn.c_proj`, d, d);
@@ -121,24 +121,24 @@ function standardDeviation(name: string, layers: number): number {
 }
 
 /** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */
-function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor): tf.Tensor {
+function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
   const [batch, length] = tokens.shape as [number, number];
   const d = config.hiddenSize;
   const tokenRows = tf.reshape(embedding(parameter("wte.weight"), tf.reshape(tokens, [-1])), [batch, length, d]);
   const positions = tf.slice(parameter("wpe.weight"), [0, 0], [length, d]);
-  let stream: tf.Tensor = tf.reshape(tf.add(tokenRows, positions), [batch * length, d]);
-  for (let layer = 0; layer < config.layers; layer++) stream = block(config, parameter, `h.${layer}`, stream, batch, length);
-  return layerNorm(stream, parameter("ln_f.weight"), parameter("ln_f.bias"), config.layerNormEpsilon);
+  const embedded = drop(tf.reshape(tf.add(tokenRows, positions), [batch * length, d]), "embedding");
+  const last = blockNames(config).reduce((stream, name) => block(config, parameter, name, stream, batch, length, drop), embedded);
+  return layerNorm(last, parameter("ln_f.weight"), parameter("ln_f.bias"), config.layerNormEpsilon);
 }
 
 /** One pre-norm block: attention and feed-forward, each added to the residual stream float32 [N,D]. */
-function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, length: number): tf.Tensor {
+function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, length: number, drop: Drop): tf.Tensor {
   const norm = (x: tf.Tensor, part: string): tf.Tensor =>
     layerNorm(x, parameter(`${name}.${part}.weight`), parameter(`${name}.${part}.bias`), config.layerNormEpsilon);
   const affine = (x: tf.Tensor, part: string): tf.Tensor => linear(x, parameter(`${name}.${part}.weight`), parameter(`${name}.${part}.bias`));
   const attended = attention(config, affine(norm(stream, "ln_1"), "attn.c_attn"), batch, length);
-  const middle = tf.add(stream, affine(attended, "attn.c_proj"));
-  return tf.add(middle, affine(gelu(affine(norm(middle, "ln_2"), "mlp.c_fc")), "mlp.c_proj"));
+  const middle = tf.add(stream, drop(affine(attended, "attn.c_proj"), `${name}.attn`));
+  return tf.add(middle, drop(affine(gelu(affine(norm(middle, "ln_2"), "mlp.c_fc")), "mlp.c_proj"), `${name}.mlp`));
 }
 
 /** Joint projections float32 [N,3D] to the heads' outputs float32 [N,D]. */

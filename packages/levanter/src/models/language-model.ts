@@ -1,7 +1,26 @@
 import * as tf from "@tensorflow/tfjs-core";
 import type { Specs, TensorFunction } from "../engine/types.js";
+import type { DropoutSite } from "../rng/dropout.js";
 import type { RandomKey } from "../rng/random-key.js";
 import type { TransformerShape } from "./flops.js";
+
+/** Sizes of the rows that a function computes at once. */
+export interface RowShape {
+  /** B, rows. */
+  readonly batchSize: number;
+  /** T, tokens of a row. */
+  readonly sequenceLength: number;
+}
+
+/** What a model's training minimises instead of its loss: dropout, z-loss. */
+export interface Regularization {
+  /** The inputs of the model's `loss` and the masks of {@link Regularization.specs} to `{ lossSum }`: the scalar whose gradient is followed. */
+  readonly loss: TensorFunction;
+  /** The places that drop activations, for `dropoutMasks`; none where only the loss differs. */
+  sites(rows: RowShape): Readonly<Record<string, DropoutSite>>;
+  /** The masks as inputs: `dropout/<site>`, float32. */
+  specs(rows: RowShape): Specs;
+}
 
 /** A causal language model: named parameters, and functions over them that every engine runs. Shapes: B batch, T time, D model, V vocabulary. */
 export interface LanguageModel {
@@ -24,6 +43,8 @@ export interface LanguageModel {
   readonly loss: TensorFunction;
   /** Every parameter and `tokens` int32 [B,T] to `{ logits }` float32 [B,T,V]. */
   readonly logits: TensorFunction;
+  /** What training minimises where it isn't `loss`. */
+  readonly regularization?: Regularization;
 }
 
 /** Name under which `lossAndGradients` returns the gradient of a parameter. */
@@ -32,8 +53,8 @@ export function gradientName(parameter: string): string {
 }
 
 /**
- * The function a training step compiles: the inputs of `model.loss` to `{ lossSum, "grad/<parameter>": ... }`, each gradient that of `lossSum`
- * with the parameter's shape. Weights are not normalised here: summing gradients over microbatches and dividing once by Σ weight equals the full batch.
+ * The function a training step compiles: the inputs of `model.loss`, or of the `regularization.loss` that takes its place, to `{ lossSum, "grad/<parameter>": ... }`, each
+ * gradient that of `lossSum` with the parameter's shape. Weights are not normalised here: summing gradients over microbatches and dividing once by Σ weight equals the full batch.
  */
 export function lossAndGradients(model: LanguageModel): TensorFunction {
   const names = Object.keys(model.parameters);
@@ -48,7 +69,7 @@ export function lossAndGradients(model: LanguageModel): TensorFunction {
       names.forEach((name, index) => {
         named[name] = values[index] as tf.Tensor;
       });
-      return model.loss(named)["lossSum"] as tf.Scalar;
+      return (model.regularization ?? model).loss(named)["lossSum"] as tf.Scalar;
     };
     const { value, grads } = tf.valueAndGrads(lossOf)(parameters);
     const result: Record<string, tf.Tensor> = { lossSum: value };

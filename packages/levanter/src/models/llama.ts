@@ -1,6 +1,5 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { z } from "zod";
-import { linearCrossEntropy } from "../engine/ops/cross-entropy.js";
 import { embedding } from "../engine/ops/embedding.js";
 import { groupedAttention } from "../engine/ops/grouped-attention.js";
 import { projection } from "../engine/ops/projection.js";
@@ -13,8 +12,9 @@ import { parseConfig } from "../parse-config.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
 import type { LanguageModel } from "./language-model.js";
-import { lookup, scaled, type Parameters } from "./parameters.js";
+import { scaled, type Parameters } from "./parameters.js";
 import { ropeFields, ropeFrequencies } from "./rope-frequencies.js";
+import { modelFunctions, recordedConfig, trainingFields, type Drop } from "./training-options.js";
 
 /** The fields of a Llama's configuration. */
 export const llamaShape = {
@@ -28,6 +28,7 @@ export const llamaShape = {
   tiedHead: z.boolean().default(false).describe("true: the head is the token embedding"),
   rmsNormEpsilon: z.number().positive().default(1e-5).describe("added to the mean square in norms"),
   ...ropeFields,
+  ...trainingFields,
 };
 
 interface Widths {
@@ -67,43 +68,41 @@ export function llama(config: LlamaConfig): LanguageModel {
   const resolved: ResolvedConfig = { ...parsed, keyValueHeads: parsed.keyValueHeads ?? parsed.heads };
   const { vocabSize, sequenceLength, layers, hiddenSize, intermediateSize, heads, keyValueHeads } = resolved;
   const parameters = parameterSpecs(resolved);
-  const head = resolved.tiedHead ? EMBEDDING : HEAD;
   return {
     type: "llama",
-    config: resolved,
+    config: recordedConfig(resolved),
     vocabSize,
     maxSequenceLength: sequenceLength,
     transformer: { layers, hiddenSize, intermediateSize, heads, keyValueHeads, headSize: hiddenSize / heads, gated: true, vocabSize },
     parameters,
     isDecayed: (name) => name === HEAD || name.endsWith("_proj.weight"),
     initialize: (key) => initialize(parameters, key),
-    loss: (inputs) => {
-      const parameter = lookup(inputs);
-      const hidden = finalHidden(resolved, parameter, parameter("tokens"));
-      const flat = (name: string): tf.Tensor => tf.reshape(parameter(name), [-1]);
-      return { lossSum: linearCrossEntropy(hidden, parameter(head), flat("targets"), flat("weights")) };
-    },
-    logits: (inputs) => {
-      const parameter = lookup(inputs);
-      const tokens = parameter("tokens");
-      return { logits: tf.reshape(projection(finalHidden(resolved, parameter, tokens), parameter(head)), [...tokens.shape, vocabSize]) };
-    },
+    ...modelFunctions({
+      options: resolved,
+      hiddenSize,
+      head: resolved.tiedHead ? EMBEDDING : HEAD,
+      sites: ["embedding", ...blockNames(resolved).flatMap((name) => [`${name}.self_attn`, `${name}.mlp`])],
+      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameter, tokens, drop),
+    }),
   };
+}
+
+function blockNames({ layers }: ResolvedConfig): string[] {
+  return Array.from({ length: layers }, (_unused, layer) => `model.layers.${layer}`);
 }
 
 const EMBEDDING = "model.embed_tokens.weight";
 const HEAD = "lm_head.weight";
 
 function parameterSpecs(config: ResolvedConfig): Specs {
-  const { vocabSize, hiddenSize: d, intermediateSize, layers, heads, keyValueHeads, tiedHead } = config;
+  const { vocabSize, hiddenSize: d, intermediateSize, heads, keyValueHeads, tiedHead } = config;
   const specs: Record<string, TensorSpec> = {};
   const add = (name: string, ...shape: number[]): void => {
     specs[`${name}.weight`] = { shape, dtype: "float32" };
   };
   const keyValueWidth = (d / heads) * keyValueHeads;
   add("model.embed_tokens", vocabSize, d);
-  for (let layer = 0; layer < layers; layer++) {
-    const block = `model.layers.${layer}`;
+  for (const block of blockNames(config)) {
     add(`${block}.input_layernorm`, d);
     add(`${block}.self_attn.q_proj`, d, d);
     add(`${block}.self_attn.k_proj`, keyValueWidth, d);
@@ -132,23 +131,23 @@ function initialize(parameters: Specs, key: RandomKey): Record<string, Float32Ar
 }
 
 /** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */
-function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor): tf.Tensor {
+function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
   const [batch, length] = tokens.shape as [number, number];
   const tables = rotaryTables(length, ropeFrequencies(config, config.hiddenSize / config.heads));
-  let stream: tf.Tensor = embedding(parameter(EMBEDDING), tf.reshape(tokens, [-1]));
-  for (let layer = 0; layer < config.layers; layer++) stream = block(config, parameter, `model.layers.${layer}`, stream, batch, tables);
-  return rmsNorm(stream, parameter("model.norm.weight"), config.rmsNormEpsilon);
+  const embedded = drop(embedding(parameter(EMBEDDING), tf.reshape(tokens, [-1])), "embedding");
+  const last = blockNames(config).reduce((stream, name) => block(config, parameter, name, stream, batch, tables, drop), embedded);
+  return rmsNorm(last, parameter("model.norm.weight"), config.rmsNormEpsilon);
 }
 
 /** One pre-norm block: attention and feed-forward, each added to the residual stream float32 [N,D]. */
-function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, tables: RotaryTables): tf.Tensor {
+function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, tables: RotaryTables, drop: Drop): tf.Tensor {
   const weight = (part: string): tf.Tensor => parameter(`${name}.${part}.weight`);
   const norm = (x: tf.Tensor, part: string): tf.Tensor => rmsNorm(x, weight(part), config.rmsNormEpsilon);
   const attended = attention(config, weight, norm(stream, "input_layernorm"), batch, tables);
-  const middle = tf.add(stream, projection(attended, weight("self_attn.o_proj")));
+  const middle = tf.add(stream, drop(projection(attended, weight("self_attn.o_proj")), `${name}.self_attn`));
   const inner = norm(middle, "post_attention_layernorm");
   const gated = swiglu(projection(inner, weight("mlp.gate_proj")), projection(inner, weight("mlp.up_proj")));
-  return tf.add(middle, projection(gated, weight("mlp.down_proj")));
+  return tf.add(middle, drop(projection(gated, weight("mlp.down_proj")), `${name}.mlp`));
 }
 
 /** Normalized stream float32 [N,D] to the heads' outputs float32 [N,D]. */
