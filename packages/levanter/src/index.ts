@@ -26,7 +26,7 @@ export { recompute } from "./engine/ops/recompute.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export { devicePeakFlops, modelFlopsUtilization, type UtilizationInput } from "./models/device-peaks.js";
 export { forwardFlopsPerToken, parameterCount, trainingFlopsPerToken, type TransformerShape } from "./models/flops.js";
-export type { LanguageModel } from "./models/language-model.js";
+export type { LanguageModel, Regularization, RowShape } from "./models/language-model.js";
 export { llama, type LlamaConfig } from "./models/llama.js";
 export { buildModel, modelConfigSchema, modelPresets, type ModelConfig, type ModelPreset } from "./models/model-config.js";
 export type { AdamWStep } from "./optim/adamw.js";
