@@ -3,7 +3,7 @@ export { permute } from "./rng/permute.js";
 export { RandomKey } from "./rng/random-key.js";
 export { dropoutMasks, dropoutName, type DropoutRows, type DropoutSite } from "./rng/dropout.js";
 export { streamKey, type RandomStream } from "./rng/streams.js";
-export type { NamedBuffers } from "./checkpoint/checkpoints.js";
+export type { NamedBuffers } from "./checkpoint/write-checkpoint.js";
 export { loadParameters } from "./checkpoint/load-parameters.js";
 export { modelOfCheckpoint, type CheckpointedModel } from "./checkpoint/model-of-checkpoint.js";
 export { promoteCheckpoint } from "./checkpoint/stored-checkpoints.js";

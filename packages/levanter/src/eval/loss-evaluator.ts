@@ -1,5 +1,5 @@
 import { MarinError } from "@marin/iris";
-import type { NamedBuffers } from "../checkpoint/checkpoints.js";
+import type { NamedBuffers } from "../checkpoint/write-checkpoint.js";
 import { closingToken, emptyBatch, fillRow, type TokenSequence } from "../data/batch.js";
 import { requireLength, requireText, requireVocabulary } from "../data/fit.js";
 import type { TokenStore } from "../data/token-store.js";

@@ -1,4 +1,4 @@
-import type { NamedBuffers } from "../checkpoint/checkpoints.js";
+import type { NamedBuffers } from "../checkpoint/write-checkpoint.js";
 import type { Engine } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";
 import { Sampler, type ContinueOptions } from "./sampler.js";

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
-import type { NamedBuffers } from "../checkpoint/checkpoints.js";
+import type { NamedBuffers } from "../checkpoint/write-checkpoint.js";
 import { RunQueue } from "../engine/run-queue.js";
 import type { BufferGroup, Engine, Program, TensorFunction } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";

@@ -1,5 +1,5 @@
 import { MarinError } from "@marin/iris";
-import type { NamedBuffers } from "../checkpoint/checkpoints.js";
+import type { NamedBuffers } from "../checkpoint/write-checkpoint.js";
 import type { Engine } from "../engine/types.js";
 import type { LanguageModel } from "../models/language-model.js";
 import type { RandomKey } from "../rng/random-key.js";
