@@ -21,7 +21,9 @@ export { defineOperator, type Operator, type OperatorDefinition, type OperatorGr
 export type { OperatorAttributes } from "./engine/operator-registry.js";
 export type { OnnxWriter } from "./engine/lowering/onnx-writer.js";
 export type { OnnxAttribute } from "./engine/lowering/onnx-model.js";
-export type { BufferGroup, Engine, EngineBuffer, EngineName, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
+export type { BufferGroup, Engine, EngineBuffer, EngineName, Program, Specs, TensorFunction, TensorSpec } from "./engine/types.js";
+export type { ExplainOptions, FusedNode, NodeExplanation, OperationSummary, ProgramExplanation } from "./engine/explain/explanation.js";
+export { formatExplanation, type FormatOptions } from "./engine/explain/format.js";
 export { recompute } from "./engine/ops/recompute.js";
 export { gpt2, type Gpt2Config } from "./models/gpt2.js";
 export { devicePeakFlops, modelFlopsUtilization, type UtilizationInput } from "./models/device-peaks.js";

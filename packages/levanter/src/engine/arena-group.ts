@@ -28,6 +28,11 @@ export class ArenaGroup implements BufferGroup {
     return this.#arena?.byteLength ?? 0;
   }
 
+  /** Whether `release` was called. */
+  get released(): boolean {
+    return this.#arena === undefined;
+  }
+
   /** The memory. Throws `LEVANTER_RELEASED` after `release`. */
   get arena(): AlignedArena {
     if (this.#arena === undefined) throw new MarinError("LEVANTER_RELEASED", "the buffer group was released and can no longer be used");

@@ -6,6 +6,10 @@ import { ChunkedElementwise, ChunkedReduce } from "./chunked-programs.js";
 import type { ChunkContext } from "./chunked-programs.js";
 import { compileElementwiseToOnnx, compileReduceToOnnx, compileToOnnx } from "./compile.js";
 import { cpuFeatures } from "./cpu-features.js";
+import { explainGraph } from "./explain/explain-graph.js";
+import type { ExplainOptions, ProgramExplanation } from "./explain/explanation.js";
+import { profileModel } from "./explain/profile-model.js";
+import type { ProfiledTimes } from "./explain/profile.js";
 import { inputName, outputName } from "./lowering/lower.js";
 import type { LoweredModel } from "./lowering/lower.js";
 import { operatorFault } from "./operator-registry.js";
@@ -72,7 +76,9 @@ export class OnnxEngine implements Engine {
   async compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
     const model = compileToOnnx(name, fn, inputs);
     const session = await this.#createSession(model, this.#threads);
-    return this.#track(new OnnxProgram(name, inputs, model, session, this.#queue, (buffer) => this.#ownBuffer(buffer), (program) => this.#forget(program)));
+    return this.#track(new OnnxProgram(inputs, model, session, {
+      queue: this.#queue, own: (buffer) => this.#ownBuffer(buffer), forget: (program) => this.#forget(program), profile: (profiled, data) => profileModel(this.#runtime, this.#threads, profiled, data),
+    }));
   }
 
   async compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
@@ -138,28 +144,39 @@ interface PreparedCall {
   readonly unsubscribe: readonly (() => void)[];
 }
 
+/** What a program needs of its engine. */
+interface ProgramContext {
+  readonly queue: RunQueue;
+  /** The buffer as this engine's own; throws `LEVANTER_FOREIGN_BUFFER` for another engine's. */
+  own(buffer: EngineBuffer): ArenaBuffer;
+  /** Told of each program that was disposed. */
+  forget(program: Disposable): void;
+  /** Measures where the model's time goes on these inputs; `undefined` where the runtime cannot tell. */
+  profile(model: LoweredModel, inputs: BoundTensors): Promise<ProfiledTimes | undefined>;
+}
+
+type NamedArenaBuffers = readonly (readonly [string, ArenaBuffer])[];
+
 class OnnxProgram implements Program {
   readonly name: string;
   readonly inputs: Specs;
   readonly outputs: Specs;
+  readonly #model: LoweredModel;
   readonly #session: RuntimeSession;
-  readonly #queue: RunQueue;
-  readonly #own: (buffer: EngineBuffer) => ArenaBuffer;
-  readonly #forget: (program: Disposable) => void;
+  readonly #context: ProgramContext;
   /** Inputs that the graph reads: those that do not matter for the outputs may be gone from it. */
   readonly #read: ReadonlySet<string>;
   readonly #calls = new Map<string, PreparedCall>();
+  /** What the latest run read. */
+  #latest: NamedArenaBuffers = [];
 
-  constructor(
-    name: string, inputs: Specs, model: LoweredModel, session: RuntimeSession, queue: RunQueue, own: (buffer: EngineBuffer) => ArenaBuffer, forget: (program: Disposable) => void,
-  ) {
-    this.name = name;
+  constructor(inputs: Specs, model: LoweredModel, session: RuntimeSession, context: ProgramContext) {
+    this.name = model.name;
     this.inputs = inputs;
     this.outputs = model.outputs;
+    this.#model = model;
     this.#session = session;
-    this.#queue = queue;
-    this.#own = own;
-    this.#forget = forget;
+    this.#context = context;
     this.#read = new Set(Object.keys(model.inputs));
   }
 
@@ -167,12 +184,22 @@ class OnnxProgram implements Program {
     const read = requireBuffers(`input of "${this.name}"`, this.inputs, inputs);
     const written = requireBuffers(`output of "${this.name}"`, this.outputs, outputs);
     requireDistinct(`"${this.name}"`, read, written);
-    const ownRead = read.filter(([name]) => this.#read.has(name)).map(([name, buffer]) => [inputName(name), this.#own(buffer)] as const);
-    const ownWritten = written.map(([name, buffer]) => [outputName(name), this.#own(buffer)] as const);
-    await this.#queue.run(() => named(this.name, this.#prepared(ownRead, ownWritten).run()));
+    const ownRead = read.filter(([name]) => this.#read.has(name)).map(([name, buffer]) => [inputName(name), this.#context.own(buffer)] as const);
+    const ownWritten = written.map(([name, buffer]) => [outputName(name), this.#context.own(buffer)] as const);
+    await this.#context.queue.run(() => named(this.name, this.#prepared(ownRead, ownWritten).run()));
   }
 
-  #prepared(read: readonly (readonly [string, ArenaBuffer])[], written: readonly (readonly [string, ArenaBuffer])[]): Binding {
+  async explain(options: ExplainOptions = {}): Promise<ProgramExplanation> {
+    if (options.profile !== true) return explainGraph("onnx", this.#model.graph);
+    const times = await this.#context.queue.run(() => {
+      const latest = this.#latest.filter(([, buffer]) => !buffer.group.released);
+      return named(this.name, this.#context.profile(this.#model, bound(latest)));
+    });
+    return explainGraph("onnx", this.#model.graph, times);
+  }
+
+  #prepared(read: NamedArenaBuffers, written: NamedArenaBuffers): Binding {
+    this.#latest = read;
     const all = [...read, ...written];
     const key = all.map(([, buffer]) => buffer.id).join(" ");
     const known = this.#calls.get(key);
@@ -193,12 +220,12 @@ class OnnxProgram implements Program {
   }
 
   dispose(): void {
-    this.#forget(this);
+    this.#context.forget(this);
     for (const key of [...this.#calls.keys()]) this.#drop(key);
     this.#session.dispose();
   }
 }
 
-function bound(buffers: readonly (readonly [string, ArenaBuffer])[]): BoundTensors {
+function bound(buffers: NamedArenaBuffers): BoundTensors {
   return Object.fromEntries(buffers.map(([name, buffer]) => [name, { ...buffer.spec, data: buffer.data }]));
 }

@@ -3,6 +3,9 @@ import * as tf from "@tensorflow/tfjs-core";
 import { MarinError, isMarinError } from "@marin/iris";
 import { foreignBuffer, hostArray, requireBuffers, requireData, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "./buffer-checks.js";
 import { cpuFeatures } from "./cpu-features.js";
+import { explainGraph } from "./explain/explain-graph.js";
+import type { ProgramExplanation } from "./explain/explanation.js";
+import { optimize } from "./passes/optimize.js";
 import { elementCount } from "./shape.js";
 import { startBackend } from "./tfjs-backends.js";
 import type { EagerName } from "./tfjs-backends.js";
@@ -56,7 +59,8 @@ export class EagerEngine implements Engine {
       for (const [key, target] of targets) target.replace(made[key] as tf.Tensor);
       await breathe();
     };
-    return Promise.resolve({ name, inputs, outputs, run, dispose: () => undefined });
+    const explain = (): Promise<ProgramExplanation> => Promise.resolve().then(() => explainGraph(this.name, optimize(trace(name, fn, inputs))));
+    return Promise.resolve({ name, inputs, outputs, run, explain, dispose: () => undefined });
   }
 
   compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {

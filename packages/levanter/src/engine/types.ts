@@ -1,4 +1,5 @@
 import type * as tf from "@tensorflow/tfjs-core";
+import type { ExplainOptions, ProgramExplanation } from "./explain/explanation.js";
 
 /** Engines by name, as `engine` in a configuration selects them. `auto` is resolved by `selectEngine`. */
 export type EngineName = "onnx" | "tfjs-node-gpu" | "tfjs-node" | "wasm" | "cpu";
@@ -56,6 +57,8 @@ export interface Program {
    * Calls on one engine are executed one after the other.
    */
   run(inputs: Readonly<Record<string, EngineBuffer>>, outputs: Readonly<Record<string, EngineBuffer>>): Promise<void>;
+  /** What the program consists of: every operation with its shapes, FLOPs and bytes, and where time goes. `formatExplanation` writes it as a table. */
+  explain(options?: ExplainOptions): Promise<ProgramExplanation>;
   dispose(): void;
 }
 

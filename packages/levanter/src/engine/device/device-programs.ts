@@ -1,5 +1,8 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { requireBuffers, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "../buffer-checks.js";
+import { explainGraph } from "../explain/explain-graph.js";
+import type { ProgramExplanation } from "../explain/explanation.js";
+import type { Graph } from "../graph.js";
 import { inputName, outputName } from "../lowering/lower.js";
 import type { LoweredModel } from "../lowering/lower.js";
 import type { Pointer } from "../runtime/ort-api.js";
@@ -89,6 +92,10 @@ export class DeviceProgram implements Program {
       await this.#session.run(given, wanted);
       for (const [, buffer] of targets) buffer.onWritten();
     });
+  }
+
+  explain(): Promise<ProgramExplanation> {
+    return Promise.resolve(explainGraph("onnx", this.#graph));
   }
 
   dispose(): void {

@@ -13,6 +13,10 @@ export interface LoweredModel {
   readonly outputs: Specs;
   /** ONNX nodes in the model. */
   readonly nodeCount: number;
+  /** What was lowered. */
+  readonly graph: Graph;
+  /** For each ONNX node, whose name ends in its number, the index of the graph node that it is a part of. */
+  readonly origins: readonly number[];
 }
 
 /** Name of the ONNX graph's input for an input of the function. */
@@ -47,8 +51,10 @@ export function lower(graph: Graph, symbolicLength?: number): LoweredModel {
     names.set(value, fresh);
     return fresh;
   };
-  for (const node of graph.nodes) {
+  const origins: number[] = [];
+  for (const [index, node] of graph.nodes.entries()) {
     lowerNode({ model, node, inputs: node.inputs.map(nameOf), outputs: node.outputs.map(nameOf) });
+    while (origins.length < model.nodeCount) origins.push(index);
     if (!isOp(node, "custom") || symbolicLength !== undefined) continue;
     // What an operator's author says of its outputs is checked; outputs of the graph are declared below in any case.
     for (const value of node.outputs) if (!outputs.some((output) => output.value === value)) model.inner(nameOf(value), value.dtype, value.shape);
@@ -58,7 +64,7 @@ export function lower(graph: Graph, symbolicLength?: number): LoweredModel {
     if (nameOf(value) !== name) model.node("Identity", [nameOf(value)], [name]);
     model.output(name, value.dtype, dimensions(value.shape));
   }
-  return { name: graph.name, bytes: model.encode(), inputs: specsOf(graph.inputs), outputs: specsOf(graph.outputs), nodeCount: model.nodeCount };
+  return { name: graph.name, bytes: model.encode(), inputs: specsOf(graph.inputs), outputs: specsOf(graph.outputs), nodeCount: model.nodeCount, graph, origins };
 }
 
 function specsOf(values: ReadonlyMap<string, Value>): Specs {
