@@ -33,6 +33,8 @@ const optionFields = {
     .optional()
     .describe("peak in FLOP/s that utilization (mfu) is told against; measure: that of the engine's own matrix product, which takes a second. Default: the device's, where it is known"),
   engine: z.enum(["auto", "onnx", "tfjs-node-gpu", "tfjs-node", "wasm", "cpu"]).default("auto").describe("what computes; auto: the fastest that works"),
+  device: z.enum(["auto", "cpu", "webgpu", "cuda"]).default("auto").describe("where it computes; auto: the CPU, or CUDA where tfjs-node-gpu is installed and sees a GPU"),
+  precision: z.enum(["float32", "float16"]).optional().describe("in what matrix products compute; float16: on devices that have such products. Default: float32"),
   threads: cadence.default(0).describe("threads that compute; 0: one for each available core"),
 };
 
