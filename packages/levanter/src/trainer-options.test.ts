@@ -54,7 +54,7 @@ async function trainWithFault(step: number, run: () => Promise<TrainResult>): Pr
   return result;
 }
 
-async function parametersOf(checkpoint: string): Promise<Record<string, number[]>> {
+async function parametersOf(checkpoint: string): Promise<Record<string, readonly number[]>> {
   const group = await loadParameters(engine, model, checkpoint);
   const values = await Promise.all(Object.entries(group.buffers).map(async ([name, buffer]) => [name, [...(await buffer.read())]] as const));
   group.release();
@@ -124,7 +124,7 @@ describe("skipping bad steps", () => {
     expect(await numbersOf(resumed)).toEqual(await numbersOf(whole));
     const every = directory();
     const { checkpoint } = await train(every, { ...config, checkpointEvery: 1 }, { tokens: mixture });
-    const at = (step: number): Promise<Record<string, number[]>> => parametersOf(join(checkpoint, "..", `step-000000${String(step)}`));
+    const at = (step: number): ReturnType<typeof parametersOf> => parametersOf(join(checkpoint, "..", `step-000000${String(step)}`));
     expect(await at(21)).toEqual(await at(20));
     expect(await at(20)).not.toEqual(await at(19));
   });

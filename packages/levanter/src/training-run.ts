@@ -14,6 +14,7 @@ import { adamcWeightDecay, decayedParameters } from "./optim/decay-mask.js";
 import { clipFactor } from "./optim/gradients.js";
 import { learningRateOf } from "./optim/optimizer-config.js";
 import { SkipRule } from "./optim/skip-rule.js";
+import type { RandomKey } from "./rng/random-key.js";
 import { streamKey } from "./rng/streams.js";
 import { StepClock } from "./step-clock.js";
 import type { StepInfo } from "./step-info.js";
@@ -71,6 +72,8 @@ export class TrainingRun {
   readonly #options: TrainingRunOptions;
   readonly #schedule: BatchSchedule;
   readonly #learningRate: (step: number) => number;
+  /** Each step's dropout masks follow from this, where the model drops anything. */
+  readonly #dropout: RandomKey;
   readonly #clock = new StepClock();
   readonly #state: TrainingState;
   readonly #checkpointer: Checkpointer;
@@ -89,6 +92,7 @@ export class TrainingRun {
     this.#options = options;
     this.#schedule = batchSchedule(config.batchSize);
     this.#learningRate = learningRateOf(config);
+    this.#dropout = streamKey(config.seed, "dropout");
     this.#state = state;
     this.#checkpointer = checkpointer;
     this.#skipRule = skipRuleOf(config, undefined);
@@ -208,7 +212,7 @@ export class TrainingRun {
     const batch = await this.#clock.time("loading", () => this.#batch(done));
     if (await faults.makesNotFinite(step)) batch.weights.fill(Number.NaN);
     const { loss, gradientNorm } = await this.#clock.time("gradients", () => {
-      const computing = this.#state.computeGradients(batch);
+      const computing = this.#state.computeGradients(batch, this.#dropout.fold(done));
       // The engine computes; meanwhile this thread is free.
       if (step < config.steps) this.#upcoming = { step, batch: this.#options.data.batch(step) };
       return computing;

@@ -6,6 +6,8 @@ import { gradientName, lossAndGradients, type LanguageModel } from "./models/lan
 import { ADAMW_GROUPS, ADAMW_SCALARS, adamW, adamWScalars, type AdamWStep } from "./optim/adamw.js";
 import { EMA_GROUPS, EMA_SCALARS, emaScalars, updateEma } from "./optim/ema.js";
 import { addGradients, sumOfSquares } from "./optim/gradients.js";
+import { dropoutMasks, type DropoutSite } from "./rng/dropout.js";
+import type { RandomKey } from "./rng/random-key.js";
 
 /** Sizes that a training state is compiled for. */
 export interface TrainingShape {
@@ -49,6 +51,7 @@ export interface GradientSummary {
 /** Parameters, gradients and AdamW moments on an engine, with the programs that move them. Nothing is updated until `update` is called. */
 export class TrainingState {
   readonly specs: Specs;
+  readonly #sites: Readonly<Record<string, DropoutSite>>;
   readonly parameters: NamedBuffers;
   readonly firstMoments: NamedBuffers;
   readonly secondMoments: NamedBuffers;
@@ -64,6 +67,7 @@ export class TrainingState {
 
   private constructor(model: LanguageModel, shape: TrainingShape, emaBeta: number | undefined, partitions: readonly Partition[], io: BufferGroup, programs: Programs) {
     this.specs = model.parameters;
+    this.#sites = model.regularization?.sites({ batchSize: shape.microbatchSize, sequenceLength: shape.sequenceLength }) ?? {};
     this.#shape = shape;
     this.#emaBeta = emaBeta;
     this.#partitions = partitions;
@@ -111,7 +115,8 @@ export class TrainingState {
       return group;
     };
     const rows = { shape: [shape.microbatchSize, shape.sequenceLength] };
-    const inputs: Specs = { tokens: { ...rows, dtype: "int32" }, targets: { ...rows, dtype: "int32" }, weights: { ...rows, dtype: "float32" } };
+    const masks = model.regularization?.specs({ batchSize: shape.microbatchSize, sequenceLength: shape.sequenceLength }) ?? {};
+    const inputs: Specs = { tokens: { ...rows, dtype: "int32" }, targets: { ...rows, dtype: "int32" }, weights: { ...rows, dtype: "float32" }, ...masks };
     const accumulate = shape.batchSize > shape.microbatchSize;
     const { emaBeta, decayed: decayedNames } = options;
     const isDecayed = decayedNames === undefined ? (name: string): boolean => model.isDecayed(name) : (name: string): boolean => decayedNames.includes(name);
@@ -154,21 +159,28 @@ export class TrainingState {
   /**
    * Computes the summed gradients of a batch, microbatch by microbatch. Parameters and moments stay as they are. Throws `LEVANTER_SHAPE` for a batch that
    * does not consist of microbatches, or is larger than what the state was made for.
+   *
+   * @param dropout - the key of the step's dropout masks; needed where the model drops activations
    */
-  async computeGradients(batch: Batch): Promise<GradientSummary> {
+  async computeGradients(batch: Batch, dropout?: RandomKey): Promise<GradientSummary> {
     const { microbatchSize, sequenceLength } = this.#shape;
     const rows = this.#rowsOf(batch);
     const { tokens, targets, weights, lossSum } = this.#io.buffers;
     if (tokens === undefined || targets === undefined || weights === undefined || lossSum === undefined) throw new TypeError("the state was not set up");
-    const inputs = { ...this.parameters, tokens, targets, weights };
+    const inputs = { ...this.parameters, ...this.#io.buffers };
     let loss = 0;
+    let masks = this.#masks(0, dropout);
     for (let row = 0; row < rows; row += microbatchSize) {
       const [start, end] = [row * sequenceLength, (row + microbatchSize) * sequenceLength];
       tokens.write(batch.tokens.subarray(start, end));
       targets.write(batch.targets.subarray(start, end));
       weights.write(batch.weights.subarray(start, end));
+      for (const [name, mask] of Object.entries(masks)) this.#io.buffers[name]?.write(mask);
       const outputs = row === 0 ? this.#totalTargets : this.#gradientTargets;
-      await this.#programs.gradients.run(inputs, { ...outputs, lossSum });
+      const running = this.#programs.gradients.run(inputs, { ...outputs, lossSum });
+      // The engine computes; meanwhile this thread draws the next masks.
+      masks = row + microbatchSize < rows ? this.#masks(row + microbatchSize, dropout) : {};
+      await running;
       loss += (await lossSum.read())[0] ?? Number.NaN;
       if (row > 0) await this.#accumulate();
     }
@@ -195,6 +207,13 @@ export class TrainingState {
       for (const group of [parameters, own, total, firstMoments, secondMoments, ema]) group?.release();
     }
     this.#io.release();
+  }
+
+  /** The masks of a microbatch, by name. */
+  #masks(first: number, key: RandomKey | undefined): Record<string, Float32Array> {
+    if (Object.keys(this.#sites).length === 0) return {};
+    if (key === undefined) throw new TypeError("the model drops activations: computeGradients needs the key of the step's masks");
+    return dropoutMasks(key, this.#sites, { first, count: this.#shape.microbatchSize });
   }
 
   #rowsOf(batch: Batch): number {
