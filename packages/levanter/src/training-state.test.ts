@@ -5,9 +5,11 @@ import { emptyBatch, type Batch } from "./data/batch.js";
 import { OnnxEngine } from "./engine/compiled-engine.js";
 import { liveHandles } from "./engine/runtime/ort-handles.js";
 import type { Engine } from "./engine/types.js";
+import { gpt2 } from "./models/gpt2.js";
 import type { LanguageModel } from "./models/language-model.js";
 import { integerBelow } from "./rng/distributions.js";
 import { RandomKey } from "./rng/random-key.js";
+import { streamKey } from "./rng/streams.js";
 import { TrainingState } from "./training-state.js";
 
 const [V, D, B, T] = [50, 8, 8, 6];
@@ -43,10 +45,10 @@ interface Outcome {
 }
 
 /** Loss, norm, and the first moments after one update: a tenth of the gradient. */
-async function outcome(batch: Batch, microbatchSize: number): Promise<Outcome> {
-  const state = await TrainingState.create(engine, model, { batchSize: batch.weights.length / T, microbatchSize, sequenceLength: T });
-  state.setParameters(model.initialize(RandomKey.fromSeed(0)));
-  const summary = await state.computeGradients(batch);
+async function outcome(batch: Batch, microbatchSize: number, trained = model, dropout?: RandomKey): Promise<Outcome> {
+  const state = await TrainingState.create(engine, trained, { batchSize: batch.weights.length / T, microbatchSize, sequenceLength: T });
+  state.setParameters(trained.initialize(RandomKey.fromSeed(0)));
+  const summary = await state.computeGradients(batch, dropout);
   await state.update({ ...STEP, gradientScale: 1 / batch.weightSum });
   const moments = await Promise.all(Object.values(state.firstMoments).map((buffer) => buffer.read()));
   state.release();
@@ -83,6 +85,14 @@ async function meanOfMeans(batch: Batch, microbatchSize: number): Promise<Outcom
 describe("gradient accumulation", () => {
   it.each([8, 4, 2, 1])("over microbatches of %i equals the full batch, whatever the weights", async (microbatchSize) => {
     expectFullBatch(await outcome(UNEVEN, microbatchSize), await outcome(UNEVEN, B));
+  });
+
+  it("equals the full batch with dropout too: masks belong to rows, not to microbatches", async () => {
+    const dropping = gpt2({ vocabSize: V, sequenceLength: T, hiddenSize: D, layers: 1, heads: 2, dropout: 0.3 });
+    const full = await outcome(UNEVEN, B, dropping, streamKey(0, "dropout").fold(0));
+    for (const microbatchSize of [4, 1]) expectFullBatch(await outcome(UNEVEN, microbatchSize, dropping, streamKey(0, "dropout").fold(0)), full);
+    const other = await outcome(UNEVEN, B, dropping, streamKey(0, "dropout").fold(1));
+    expect(relativeDistance(other.moments, full.moments)).toBeGreaterThan(0.1);
   });
 
   it.each([4, 2, 1])("is not the mean of the means over microbatches of %i", async (microbatchSize) => {
