@@ -1,11 +1,15 @@
 import { initializeIrisTf, irisCtx, type Logger, type TfDevice } from "@marin/iris";
-import { selectEngine } from "./engine/select.js";
+import { selectEngine, type EngineDevice, type EngineSelection } from "./engine/select.js";
 import type { Engine, EngineName } from "./engine/types.js";
 
 /** What a worker computes with. */
 export interface JoinOptions {
   /** An engine by name, or `auto` for the best that works with what the task was given. Default: `auto`. */
   readonly engine?: EngineName | "auto" | undefined;
+  /** Where the engine computes. Default: `auto`: what the task was given. */
+  readonly device?: EngineDevice | undefined;
+  /** In what matrix products compute. Default: `float32`. */
+  readonly precision?: EngineSelection["precision"];
   /** Threads that compute; 0, the default: the processors that the task was given. */
   readonly threads?: number | undefined;
   /** Takes warnings. Default: the log of the context. */
@@ -37,7 +41,7 @@ export interface Membership {
  *
  * @throws MarinError IRIS_NO_CONTEXT outside a task; what `initializeIrisTf` and `selectEngine` throw
  */
-export async function joinDistributed({ engine: name = "auto", threads: asked = 0, log }: JoinOptions = {}): Promise<Membership> {
+export async function joinDistributed({ engine: name = "auto", device: where = "auto", precision, threads: asked = 0, log }: JoinOptions = {}): Promise<Membership> {
   const context = irisCtx();
   const chosen: { threads?: number; device?: TfDevice } = {};
   const port = {
@@ -49,8 +53,9 @@ export async function joinDistributed({ engine: name = "auto", threads: asked = 
   const engine = await selectEngine({
     engine: name,
     threads: chosen.threads,
-    // An engine asked for by name says itself what it needs; auto keeps to what the task was given.
-    device: name === "auto" && chosen.device === "cpu" ? "cpu" : "auto",
+    precision,
+    // An engine or device asked for by name says itself what it needs; auto keeps to what the task was given.
+    device: where === "auto" && name === "auto" && chosen.device === "cpu" ? "cpu" : where,
     onNotice: (line) => {
       notice.warn(line);
     },

@@ -29,7 +29,7 @@ export async function trainLm(config: TrainLmConfig): Promise<TrainResult> {
   const { config: checked } = new Trainer(trainerConfig);
   const train = async (): Promise<TrainResult> => {
     requireOneTask(irisCtx());
-    const worker = await joinDistributed({ engine: checked.engine, threads: checked.threads });
+    const worker = await joinDistributed({ engine: checked.engine, device: checked.device, precision: checked.precision, threads: checked.threads });
     try {
       const trainer = new Trainer(trainerConfig, { engine: worker.engine });
       return await trainer.train({ directory, validation: validation === undefined ? undefined : await TokenStore.open(validation) });
