@@ -17,25 +17,31 @@ export interface Kill {
 
 /**
  * Runs first-lm, kills one of its processes with SIGKILL, and checks that within five seconds nothing of the run is left. A run that ends before the
- * moment comes is not killed.
+ * moment comes is not killed, and one whose step was already done when its worker was killed goes on.
  */
 export async function firstLmKilled(directory: string, args: readonly string[], { victim, step, after }: Kill): Promise<Finished> {
   let gone: Promise<void> | undefined;
+  let stepDone = false;
   const kill = async (command: number, worker: number, mark: string): Promise<void> => {
     const youngest = (await processesOf(mark)).map(({ pid }) => pid).sort((a, b) => b - a)[0];
     const pid = { command, worker, youngest }[victim];
     if (pid === undefined || !(await processesOf(mark)).some((found) => found.pid === pid)) return;
     process.kill(pid, "SIGKILL");
-    await untilNoneIsLeft(mark);
+    await untilNoneIsLeft(mark).catch((error: unknown) => {
+      if (victim === "command" || !stepDone) throw error;
+    });
   };
   let worker: number | undefined;
   const finished = await firstLm(directory, args, (event, child, mark) => {
     if (event.step !== step) return;
+    stepDone ||= event.event === "step-finished";
     worker ??= event.event === "job" ? event.pid : undefined;
     if (gone !== undefined || worker === undefined || (after === "progress" && event.event !== "progress")) return;
     const { pid = 0 } = child;
     const chosen = worker;
     gone = new Promise<void>((resolve) => setTimeout(resolve, after === "progress" ? 0 : after)).then(() => kill(pid, chosen, mark));
+    // Its failure is told below, when the run has ended.
+    gone.catch(() => undefined);
   });
   await gone;
   return finished;
