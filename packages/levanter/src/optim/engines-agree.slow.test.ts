@@ -17,7 +17,7 @@ import { learningRateSchedule } from "./learning-rate.js";
 
 const [V, T] = [50, 8];
 const STEPS = 50;
-const model = gpt2({ vocabSize: V, sequenceLength: T, hiddenSize: 8, layers: 2, heads: 2 });
+const model = gpt2({ vocabSize: V, sequenceLength: T, hiddenSize: 8, layers: 2, heads: 2, dropout: 0.1 });
 const ENGINES: Readonly<Record<string, () => Promise<Engine>>> = {
   onnx: () => OnnxEngine.create({ threads: 1 }),
   wasm: () => EagerEngine.create("wasm"),
@@ -41,7 +41,7 @@ interface Curve {
   readonly losses: readonly number[];
 }
 
-/** Trains from seed 7: accumulation, a mixture, a batch size by stages, clipping, a schedule with cycles. */
+/** Trains from seed 7: dropout, accumulation, a mixture, a batch size by stages, clipping, a schedule with cycles. */
 async function train(engine: Engine): Promise<Curve> {
   const batchSize = [{ start: 0, value: 2 }, { start: 20, value: 4 }];
   const batches = new TokenMixture({ stores, weights: { first: 3, second: 1 }, blockSize: 4, sequenceLength: T, batchSize, key: streamKey(7, "data") });
@@ -52,7 +52,7 @@ async function train(engine: Engine): Promise<Curve> {
   const losses: number[] = [];
   for (let step = 0; step < STEPS; step++) {
     const batch = batches.batch(step);
-    const { loss, gradientNorm } = await state.computeGradients(batch);
+    const { loss, gradientNorm } = await state.computeGradients(batch, streamKey(7, "dropout").fold(step));
     losses.push(loss);
     const gradientScale = clipFactor(gradientNorm, 1) / batch.weightSum;
     await state.update({ update: step + 1, learningRate: rate(step), beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1, gradientScale });
