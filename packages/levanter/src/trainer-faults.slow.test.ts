@@ -1,18 +1,13 @@
-import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bigram } from "../test/bigram.js";
-import { withFault, type Fault } from "../test/faulty-files.js";
+import type { Fault } from "../test/faulty-files.js";
 import { storeOf, zipfDocuments } from "../test/token-stores.js";
+import { FAULTS_VOCABULARY, outcomeOfFaulty, saysDiskFull, trainFaulty, trainThroughFault } from "../test/training-faults.js";
 import type { TokenStore } from "./data/token-store.js";
 import { OnnxEngine } from "./engine/compiled-engine.js";
 import type { Engine } from "./engine/types.js";
-import { Trainer, type TrainResult } from "./trainer.js";
-
-const V = 30;
-const model = bigram(V, 4);
 
 let root: string;
 let engine: Engine;
@@ -21,39 +16,24 @@ let tokens: TokenStore;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "levanter-faults-"));
   engine = await OnnxEngine.create({ threads: 1 });
-  tokens = await storeOf(join(root, "tokens"), zipfDocuments(1, 200, V), V);
+  tokens = await storeOf(join(root, "tokens"), zipfDocuments(1, 200, FAULTS_VOCABULARY), FAULTS_VOCABULARY);
 });
 afterAll(async () => {
   await engine.dispose();
   await rm(root, { recursive: true });
 });
 
-function train(directory: string): Promise<TrainResult> {
-  const config = { steps: 5, batchSize: 2, sequenceLength: 8, warmup: 0, checkpointEvery: 2, evaluateEvery: 0, keepCheckpoints: 1 };
-  return new Trainer(config, { engine }).train({ model, tokens, validation: tokens, directory });
-}
-
-async function result(directory: string): Promise<unknown> {
-  const checkpoint = join(directory, "checkpoints", "step-00000005");
-  const hashes = await Promise.all((await readdir(checkpoint)).sort().map(async (name) => createHash("sha256").update(await readFile(join(checkpoint, name))).digest("hex")));
-  const rows = (await readFile(join(directory, "metrics.jsonl"), "utf8")).trimEnd().split("\n").map((line) => JSON.parse(line) as object);
-  return { hashes, rows: rows.map((row) => ({ ...row, tokensPerSecond: 0 })), visible: (await readdir(join(directory, "checkpoints"))).filter((name) => !name.endsWith(".tmp")) };
-}
-
-it.each<Fault["mode"]>(["once", "crash"])("a fault (%s) at any file operation of a run costs nothing but the steps since the last checkpoint", async (mode) => {
-  const clean = join(root, `${mode}-clean`);
-  await train(clean);
-  const expected = await result(clean);
-  let point = 0;
-  for (let finished = false; !finished; point++) {
-    const directory = join(root, `${mode}-${String(point)}`);
-    const { error } = await withFault({ after: point, mode }, () => train(directory));
+it.each<Fault["mode"]>(["once", "crash"])("a fault (%s) at every fourth file operation of a run costs nothing but the steps since the last checkpoint", async (mode) => {
+  const clean = { engine, tokens, directory: join(root, `${mode}-clean`) };
+  await trainFaulty(clean);
+  const expected = await outcomeOfFaulty(clean.directory);
+  let after = 0;
+  for (let finished = false; !finished; after += 4) {
+    const directory = join(root, `${mode}-${String(after)}`);
+    const error = await trainThroughFault({ engine, tokens, directory }, { after, mode });
     finished = error === undefined;
-    if (mode === "once" && !finished) expect(error, `operation ${String(point)}`).toMatchObject({ code: "RIGGING_DISK_FULL" });
-    // A process that crashed would be gone, and its lock with it; this one lives on.
-    await rm(join(directory, ".lock"), { force: true });
-    await train(directory);
-    expect(await result(directory)).toEqual(expected);
+    if (mode === "once" && !finished) expect(saysDiskFull(error), `operation ${String(after)}: ${String(error)}`).toBe(true);
+    expect(await outcomeOfFaulty(directory), `operation ${String(after)}`).toEqual(expected);
   }
-  expect(point).toBeGreaterThan(50);
+  expect(after).toBeGreaterThan(50);
 });
