@@ -8,8 +8,11 @@ import threads, { type WorkerOptions } from "node:worker_threads";
 export interface Fault {
   /** How many operations that change the disk succeed first. */
   readonly after: number;
-  /** `once`: one operation fails as on a full disk, removals excepted. `crash`: nothing changes the disk any more, as after a kill. */
-  readonly mode: "once" | "crash";
+  /**
+   * `once`: one operation fails as on a full disk, removals excepted. `crash`: nothing changes the disk any more, as after a kill; a thread's write gets
+   * half of its bytes there. `kill`: the process is killed.
+   */
+  readonly mode: "once" | "crash" | "kill";
 }
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
@@ -23,8 +26,10 @@ const IN_THREAD = `{
     fs[name] = (...args) => {
       if (name === "openSync" && args[1] === "r") return original(...args);
       const number = Atomics.add(counter, 0, 1) + 1;
-      if (mode === "once" ? number === after + 1 : number > after) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" });
-      return original(...args);
+      if (mode === "once" ? number !== after + 1 : number <= after) return original(...args);
+      if (mode !== "once" && number === after + 1 && name === "writeSync") original(args[0], args[1], args[2], args[3] >> 1);
+      if (mode === "kill") process.kill(process.pid, "SIGKILL");
+      throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" });
     };
   }
 }`;
@@ -40,6 +45,7 @@ export async function withFault(fault: Fault, body: () => Promise<unknown>): Pro
     function guarded(this: unknown, ...args: unknown[]) {
       const number = Atomics.add(counter, 0, 1) + 1;
       const failing = fault.mode === "once" ? number === fault.after + 1 : number > fault.after;
+      if (failing && fault.mode === "kill") process.kill(process.pid, "SIGKILL");
       if (failing) return Promise.reject(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" }));
       return original.apply(this, args);
     };
@@ -50,7 +56,7 @@ export async function withFault(fault: Fault, body: () => Promise<unknown>): Pro
   await fs.promises.rm(join(tmpdir(), `levanter-probe-${String(process.pid)}`));
   const Original = threads.Worker;
   const restore = [
-    ...["rename", "mkdir", "writeFile", "link", ...(fault.mode === "crash" ? ["rm"] : [])].map((name) => replace(functions, name, guard)),
+    ...["rename", "mkdir", "writeFile", "link", ...(fault.mode === "once" ? [] : ["rm"])].map((name) => replace(functions, name, guard)),
     ...["write", "writeFile", "sync", "appendFile", "truncate"].map((name) => replace(handles, name, guard)),
     replace(functions, "open", (original) => {
       const guarded = guard(original);

@@ -1,10 +1,16 @@
+import { spawnSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withFault } from "../../test/faulty-files.js";
 import { hostState } from "../../test/host-state.js";
 import { Checkpointer, type CheckpointerOptions } from "./checkpointer.js";
+
+const CHILD = fileURLToPath(new URL("../../test/checkpoint-child.ts", import.meta.url));
+/** Operations between two at which a process is killed; every one is tried without a process. */
+const KILL_STRIDE = 4;
 
 let root: string;
 let next = 0;
@@ -52,6 +58,23 @@ describe("a checkpoint that cannot be finished", () => {
       expect((await readdir(path)).filter((name) => !name.endsWith(".tmp"))).toEqual(["step-00000003"]);
     }
     expect(point).toBeGreaterThanOrEqual(30);
+  });
+
+  it("leaves the newest one whole when its process is killed", async () => {
+    const start = newRoot();
+    await finish(await open(start), 1);
+    let kills = 0;
+    for (let finished = false; !finished; ) {
+      const path = `${start}-killed-${String(kills)}`;
+      await cp(start, path, { recursive: true });
+      const child = spawnSync(process.execPath, ["--conditions=@marin/source", "--import", "tsx", CHILD, path, "2", String(KILL_STRIDE * kills)], { encoding: "utf8" });
+      finished = child.status === 0;
+      if (!finished) expect(child.signal, child.stderr).toBe("SIGKILL");
+      const step = (await readdir(path)).includes("step-00000002") ? 2 : 1;
+      expect(await restored(await open(path))).toEqual({ step, values: await hostState(step).values() });
+      if (!finished) kills += 1;
+    }
+    expect(kills * KILL_STRIDE).toBeGreaterThanOrEqual(30);
   });
 
   it("leaves nothing behind when the disk is full, and says so", async () => {
