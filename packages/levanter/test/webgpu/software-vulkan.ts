@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import koffi from "koffi";
 import { x } from "tar";
+import { loadOrtApi } from "../../src/engine/runtime/ort-api.js";
 
 const require = createRequire(import.meta.url);
 
@@ -41,6 +43,23 @@ export async function vulkanEnvironment(): Promise<VulkanEnvironment> {
     remove: () => rm(directory, { recursive: true }),
   };
 }
+
+/**
+ * Makes this process one in which WebGPU finds that device, for as long as it has not used WebGPU yet: the loader is loaded from its path here, so that it
+ * is there under its name when WebGPU asks for it.
+ */
+export async function useVulkan(): Promise<VulkanEnvironment> {
+  const environment = await vulkanEnvironment();
+  for (const name of ["VK_ICD_FILENAMES", "VK_DRIVER_FILES", "XDG_RUNTIME_DIR"] as const) process.env[name] = environment.variables[name];
+  // The engine's own first use of koffi sets how much stack its calls have.
+  loadOrtApi();
+  const loader = (environment.variables["LD_LIBRARY_PATH"] ?? "").split(delimiter).map((folder) => join(folder, "libvulkan.so.1")).find((path) => existsSync(path));
+  if (loader !== undefined) held.push(koffi.load(loader));
+  return environment;
+}
+
+/** koffi unloads a library when its handle is collected. */
+const held: unknown[] = [];
 
 /** SwiftShader out of the npm package, whose browser stays packed. */
 async function unpacked(directory: string): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import { OnnxModel } from "../lowering/onnx-model.js";
 import { RunQueue } from "../run-queue.js";
 import { countHandle } from "../runtime/ort-handles.js";
 import type { Pointer } from "../runtime/ort-api.js";
+import { disposed } from "../runtime/runtime.js";
 import { elementCount } from "../shape.js";
 import type { DType, TensorData, TensorSpec } from "../types.js";
 import { DeviceSession } from "./device-session.js";
@@ -30,7 +31,7 @@ function queueOf(device: DeviceName): RunQueue {
 
 /**
  * One engine's access to a device: its memory, its sessions, and the way there and back. Everything but `create` and `queue` must be called from
- * work that the queue runs.
+ * work that the queue runs. After its release it throws `LEVANTER_RELEASED`.
  */
 export class DeviceContext {
   readonly api: DeviceApi;
@@ -41,6 +42,7 @@ export class DeviceContext {
   readonly #cpuMemoryInfo: Pointer;
   readonly #copies = new Map<DType, DeviceSession>();
   #allocator = 0n;
+  #released = false;
   #transfers: Transfers = { uploads: 0, uploadedBytes: 0, downloads: 0, downloadedBytes: 0 };
 
   private constructor(api: DeviceApi, device: DeviceName, threads: number) {
@@ -78,11 +80,13 @@ export class DeviceContext {
 
   /** Compiles a serialized ONNX model whose inputs and outputs stay on the device. */
   createSession(model: Uint8Array): Promise<DeviceSession> {
+    this.#requireLive();
     return DeviceSession.create(this.api, this.device, model, this.#threads);
   }
 
   /** Memory on the device, its contents undefined. */
   allocate(spec: TensorSpec): DeviceTensor {
+    this.#requireLive();
     const value = this.api.createTensor(this.#allocator, spec.shape, elementTypes[spec.dtype]);
     return new DeviceTensor(this.api, this.#memoryInfo, value, spec);
   }
@@ -110,8 +114,10 @@ export class DeviceContext {
     this.#transfers = { ...this.#transfers, downloads: downloads + 1, downloadedBytes: downloadedBytes + data.byteLength };
   }
 
-  /** Ends all use of the device; tensors must have been released before. */
+  /** Ends all use of the device; tensors must have been released before. Calling it again does nothing. */
   release(): void {
+    if (this.#released) return;
+    this.#released = true;
     if (this.#allocator !== 0n) this.api.releaseAllocator(this.#allocator);
     for (const session of this.#copies.values()) session.release();
     this.#copies.clear();
@@ -120,6 +126,10 @@ export class DeviceContext {
       this.api.ort.releaseMemoryInfo(info);
       countHandle("memoryInfo", -1);
     }
+  }
+
+  #requireLive(): void {
+    if (this.#released) throw disposed("engine");
   }
 
   /** A session that copies: neither the runtime's interface nor its Node binding has a call for that. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { isMarinError, MarinError } from "@marin/iris";
+import { MarinError } from "@marin/iris";
 import { foreignBuffer } from "../buffer-checks.js";
 import { compileElementwiseToOnnx, compileReduceToOnnx } from "../compile.js";
 import { cpuFeatures } from "../cpu-features.js";
@@ -13,7 +13,7 @@ import { DeviceContext } from "./device-context.js";
 import type { Transfers } from "./device-context.js";
 import { forDevice } from "./device-graph.js";
 import { DeviceBuffer, DeviceGroup } from "./device-group.js";
-import { DeviceElementwise, DeviceProgram, DeviceReduce } from "./device-programs.js";
+import { DeviceElementwise, DeviceProgram, DeviceReduce, named } from "./device-programs.js";
 import type { ProgramContext } from "./device-programs.js";
 import { requireHalf } from "./precision.js";
 import type { Precision } from "./precision.js";
@@ -126,14 +126,9 @@ export class DeviceEngine implements Engine {
   }
 
   async #session(name: string, model: LoweredModel): Promise<DeviceSession> {
-    try {
-      const session = await this.#context.createSession(model.bytes);
-      this.#left.set(name, session.leftToCpu);
-      return session;
-    } catch (error) {
-      if (!isMarinError(error, "LEVANTER_RUNTIME")) throw error;
-      throw new MarinError("LEVANTER_RUNTIME", `program "${name}": ${error.message}`, { data: { ...error.data, program: name }, cause: error });
-    }
+    const session = await named(name, this.#context.createSession(model.bytes));
+    this.#left.set(name, session.leftToCpu);
+    return session;
   }
 
   #allocate(specs: Specs): DeviceGroup {

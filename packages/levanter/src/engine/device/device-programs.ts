@@ -1,4 +1,5 @@
 import * as tf from "@tensorflow/tfjs-core";
+import { isMarinError, MarinError } from "@marin/iris";
 import { requireBuffers, requireDistinct, requireDistinctGroups, requireEqualGroups, requireScalar } from "../buffer-checks.js";
 import { explainGraph } from "../explain/explain-graph.js";
 import type { ProgramExplanation } from "../explain/explanation.js";
@@ -52,7 +53,18 @@ class ProgramSessions {
   }
 }
 
+/** The key of a program's one session. */
 const only = "";
+
+/** Adds to the runtime's own errors which program they are about. */
+export async function named<T>(program: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isMarinError(error, "LEVANTER_RUNTIME")) throw error;
+    throw new MarinError("LEVANTER_RUNTIME", `program "${program}": ${error.message}`, { data: { ...error.data, program }, cause: error });
+  }
+}
 
 /** A function of fixed shapes, whose inputs and outputs stay on the device. */
 export class DeviceProgram implements Program {
@@ -89,7 +101,7 @@ export class DeviceProgram implements Program {
       const given: Record<string, Pointer> = {};
       for (const [name, buffer] of sources) given[inputName(name)] = (await buffer.onDevice()).value;
       const wanted = Object.fromEntries(targets.map(([name, buffer]) => [outputName(name), buffer.onTarget().value]));
-      await this.#session.run(given, wanted);
+      await named(this.name, this.#session.run(given, wanted));
       for (const [, buffer] of targets) buffer.onWritten();
     });
   }
@@ -116,6 +128,7 @@ function tensorsOf(specs: Specs, names: readonly string[], groups: Readonly<Reco
  * the place of the replaced tensor's, so that only one tensor's worth of memory is held twice at a time.
  */
 export class DeviceElementwise implements ElementwiseProgram {
+  readonly #name: string;
   readonly #what: string;
   readonly #groups: readonly string[];
   readonly #inputs: readonly string[];
@@ -127,6 +140,7 @@ export class DeviceElementwise implements ElementwiseProgram {
 
   /** @param scalars - one buffer for each scalar, of the program's own */
   constructor(name: string, groups: readonly string[], scalars: DeviceGroup, model: LoweredModel, session: DeviceSession, context: ProgramContext) {
+    this.#name = name;
     this.#what = `element-wise program "${name}"`;
     this.#groups = groups;
     this.#inputs = Object.keys(model.inputs);
@@ -163,7 +177,7 @@ export class DeviceElementwise implements ElementwiseProgram {
       return { name, buffer, made: device.allocate(buffer.spec) };
     });
     try {
-      await this.#session.run(inputs, Object.fromEntries(results.map(({ name, made }) => [outputName(name), made.flat()])));
+      await named(this.#name, this.#session.run(inputs, Object.fromEntries(results.map(({ name: output, made }) => [outputName(output), made.flat()]))));
     } catch (error) {
       for (const { made } of results) made.release();
       throw error;
@@ -210,7 +224,7 @@ export class DeviceReduce implements ReduceProgram {
         for (const [name, buffer] of tensor) inputs[inputName(`${name}/${at}`)] = (await buffer.onDevice()).flat();
       }
       const sums = new Float32Array(tensors.length);
-      await this.#context.device.runToHost(session, inputs, outputName("sums"), sums, { shape: [sums.length], dtype: "float32" });
+      await named(this.#name, this.#context.device.runToHost(session, inputs, outputName("sums"), sums, { shape: [sums.length], dtype: "float32" }));
       return sums.reduce((total, sum) => total + sum, 0);
     });
   }
