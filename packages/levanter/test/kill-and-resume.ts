@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { encodeMetadata, readCheckpointMetadata } from "../src/checkpoint/metadata.js";
 import { storeOf, zipfDocuments } from "./token-stores.js";
 
-/** A narrow GPT-2: 0.06 M parameters. */
-export const KILL_TEST_MODEL = { vocabSize: 1024, sequenceLength: 64, hiddenSize: 32, layers: 2, heads: 2 };
+/** A narrow GPT-2 with dropout: 0.06 M parameters. */
+export const KILL_TEST_MODEL = { vocabSize: 1024, sequenceLength: 64, hiddenSize: 32, layers: 2, heads: 2, dropout: 0.1 };
 
 /** Its run: T 64, batches that grow, accumulated; two cycles of the rate; averaged parameters; permanent checkpoints and temporary ones in time. */
 export const KILL_TEST_RUN = {
