@@ -1,53 +1,100 @@
 import { parseArgs } from "node:util";
-import { formatTrainRow } from "./table.js";
-import { benchTrain, PEER_NAMES, type PeerName } from "./train.js";
-
-const USAGE = `Usage: pnpm bench <name> [options]
-
-Benchmarks:
-  train   a GPT-2 training step (V 4096, D 256, 4 layers, batch 8 x 128, AdamW) against PyTorch eager and eager tfjs wasm
-
-Options:
-  --json          print one JSON object a line instead of tables (with pnpm --silent: nothing else)
-  --threads N     threads of both sides (default 1)
-  --rounds N      processes of each side, in turn (default 3)
-  --steps N       steps of each process that count (default 12)
-  --warmup N      steps of each process before them (default 4)
-  --peers A,B     whom to compare with (default ${PEER_NAMES.join(",")})
-  --list          names of the benchmarks
-  --help          this text
-
-PyTorch is looked for in $MARIN_BENCH_PYTHON, python3 and /usr/bin/python3; bench/README.md says how to install it.`;
+import { COMPARED_STEPS } from "./comparison.js";
+import { describeMachine } from "./machine.js";
+import { BENCH_MODEL_NAMES, BENCH_MODELS, type BenchModelName } from "./models.js";
+import { PEER_NAMES, PEERS, type PeerName } from "./peers.js";
+import { formatTrainRow, formatWorkload } from "./table.js";
+import { benchTrain, repetitionsOf, type TrainBenchOptions } from "./train.js";
 
 /** A command line that cannot be followed. */
 class UsageError extends Error {}
 
 const OPTIONS = {
-  json: { type: "boolean", default: false },
-  threads: { type: "string", default: "1" },
-  rounds: { type: "string", default: "3" },
-  steps: { type: "string", default: "12" },
-  warmup: { type: "string", default: "4" },
+  model: { type: "string", default: "tutorial" },
   peers: { type: "string", default: PEER_NAMES.join(",") },
+  threads: { type: "string", default: "1" },
+  rounds: { type: "string" },
+  steps: { type: "string" },
+  warmup: { type: "string" },
+  batch: { type: "string" },
+  length: { type: "string" },
+  device: { type: "string", default: "cpu" },
+  json: { type: "boolean", default: false },
   list: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
 
+const DEVICES = ["cpu", "webgpu", "cuda"];
+
+function usage(): string {
+  return `Usage: pnpm bench train [options]
+
+One training step (forward, backward, clipping, AdamW) of levanter's compiled engine against other implementations of the same step.
+
+Models (--model):
+${listing(BENCH_MODEL_NAMES.map((name) => [name, BENCH_MODELS[name].summary]))}
+
+Peers (--peers):
+${listing(PEER_NAMES.map((name) => [name, PEERS[name].summary]))}
+
+Options:
+  --model NAME    default tutorial
+  --peers A,B     default: all of them
+  --threads N     threads of both sides (default 1)
+  --rounds N      processes of each side, in turn (default: the model's; slow peers take fewer)
+  --steps N       steps of each process that count (likewise)
+  --warmup N      steps of each process before them (likewise)
+  --batch N       rows of a batch instead of the model's
+  --length N      tokens of a row instead of the model's
+  --device NAME   where levanter computes: ${DEVICES.join(", ")} (default cpu); the peers stay on the CPU
+  --json          print one JSON object instead of tables (with pnpm --silent: nothing else)
+  --list          names of the benchmarks
+  --help          this text
+
+Exit status: 0; 1 when the losses of a row differ or levanter failed; 2 for a wrong command line. What cannot be run is reported as unmeasured, with the reason.
+bench/README.md says how to install the peers.`;
+}
+
+function listing(entries: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...entries.map(([name]) => name.length));
+  return entries.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`).join("\n");
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseCommandLine();
-  if (values.help) return print(USAGE);
+  if (values.help) return print(usage());
   if (values.list) return print("train");
   const [name, ...more] = positionals;
   if (name !== "train" || more.length > 0) throw new UsageError(name === undefined ? "name a benchmark" : `no benchmark "${positionals.join(" ")}"; there is: train`);
-  const options = {
+  const options: TrainBenchOptions = {
+    model: oneOf("model", values.model, BENCH_MODEL_NAMES) as BenchModelName,
+    peers: values.peers.split(",").map((peer) => oneOf("peers", peer, PEER_NAMES) as PeerName),
     threads: wholeNumber("threads", values.threads, 1),
-    rounds: wholeNumber("rounds", values.rounds, 1),
-    steps: wholeNumber("steps", values.steps, 1),
-    warmup: wholeNumber("warmup", values.warmup, 0),
-    peers: values.peers.split(",").map(peerName),
+    device: oneOf("device", values.device, DEVICES),
+    rounds: optionalNumber("rounds", values.rounds, 1),
+    steps: optionalNumber("steps", values.steps, 1),
+    warmup: optionalNumber("warmup", values.warmup, 0),
+    batch: optionalNumber("batch", values.batch, 1),
+    length: optionalNumber("length", values.length, 1),
   };
-  if (options.steps + options.warmup < 5) throw new UsageError("--steps and --warmup must make 5 or more together: so many losses are compared");
-  await benchTrain(options, (row, workload) => print(values.json ? JSON.stringify(row) : `${formatTrainRow(row, workload)}\n`));
+  for (const peer of options.peers) {
+    const { steps, warmup } = repetitionsOf(peer, options);
+    if (steps + warmup < COMPARED_STEPS) throw new UsageError(`--steps and --warmup must make ${COMPARED_STEPS} or more together: so many losses are compared`);
+  }
+  const machine = await describeMachine();
+  let headed = false;
+  const result = await benchTrain(options, (row, shape, size) => {
+    if (values.json) return;
+    if (!headed) print(`${formatWorkload(options.model, shape, size)}\n`);
+    headed = true;
+    print(`${formatTrainRow(row)}\n`);
+  });
+  if (values.json) print(JSON.stringify({ benchmark: "train", machine, ...result }));
+  const invalid = result.rows.filter((row) => "invalid" in row && row.invalid !== null);
+  if (invalid.length > 0) {
+    process.stderr.write(`invalid: ${invalid.map(({ peer }) => peer).join(", ")}: the losses differ from levanter's\n`);
+    process.exitCode = 1;
+  }
 }
 
 function parseCommandLine(): ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>> {
@@ -58,16 +105,19 @@ function parseCommandLine(): ReturnType<typeof parseArgs<{ options: typeof OPTIO
   }
 }
 
+function optionalNumber(option: string, text: string | undefined, least: number): number | undefined {
+  return text === undefined ? undefined : wholeNumber(option, text, least);
+}
+
 function wholeNumber(option: string, text: string, least: number): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least) throw new UsageError(`--${option} ${text}: must be a whole number of at least ${least}`);
   return value;
 }
 
-function peerName(text: string): PeerName {
-  const found = PEER_NAMES.find((name) => name === text);
-  if (found === undefined) throw new UsageError(`--peers ${text}: there are ${PEER_NAMES.join(", ")}`);
-  return found;
+function oneOf(option: string, text: string, names: readonly string[]): string {
+  if (!names.includes(text)) throw new UsageError(`--${option} ${text}: there are ${names.join(", ")}`);
+  return text;
 }
 
 function print(text: string): void {
@@ -78,6 +128,6 @@ try {
   await main();
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n\n${USAGE}\n`);
+  process.stderr.write(`${error.message}\n\n${usage()}\n`);
   process.exitCode = 2;
 }

@@ -4,40 +4,54 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
+/** Longest time that one process may take. */
+const TIMEOUT_MINUTES = 15;
+
 /** Another program could not be run, or did not print what was expected. The message says why, in one line. */
 export class PeerError extends Error {
   override readonly name = "PeerError";
 }
 
-/** A Python interpreter with PyTorch, or the reason why there is none. */
+/** A Python interpreter with a package, or the reason why there is none. */
 export type PythonSearch = { readonly python: string; readonly version: string } | { readonly reason: string };
 
 /** Runs one of the programs under `peers/` and returns the JSON it prints last. `.py` files run under `python`, others under this Node. */
 export async function runPeer<Report>(file: string, args: readonly string[], threads: number, python?: string): Promise<Report> {
   const path = fileURLToPath(new URL(`./peers/${file}`, import.meta.url));
   const [program, options] = python === undefined ? [process.execPath, [...process.execArgv, path]] : [python, [path]];
-  const env = { ...process.env, OMP_NUM_THREADS: String(threads), OPENBLAS_NUM_THREADS: String(threads) };
   try {
-    const { stdout } = await run(program, [...options, ...args, "--threads", String(threads)], { env, maxBuffer: 1 << 26 });
+    const { stdout } = await run(program, [...options, ...args, "--threads", String(threads)], {
+      env: peerEnvironment(process.env, threads),
+      maxBuffer: 1 << 26,
+      timeout: TIMEOUT_MINUTES * 60_000,
+      killSignal: "SIGKILL",
+    });
     return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Report;
   } catch (error) {
-    throw new PeerError(`${file} failed: ${lastLine(error)}`, { cause: error });
+    const killed = (error as { readonly killed?: boolean }).killed === true;
+    throw new PeerError(`${file} ${killed ? `took longer than ${TIMEOUT_MINUTES} minutes` : `failed: ${lastLine(error)}`}`, { cause: error });
   }
 }
 
-/** Looks for PyTorch: `MARIN_BENCH_PYTHON` if it is set, otherwise `python3` of the path, then Debian's. */
-export async function findTorch(): Promise<PythonSearch> {
-  const named = process.env["MARIN_BENCH_PYTHON"];
+/** The environment of a measured program: so many threads, and the matrix kernel that OpenBLAS itself takes for this processor. */
+export function peerEnvironment(inherited: NodeJS.ProcessEnv, threads: number): NodeJS.ProcessEnv {
+  const { OPENBLAS_CORETYPE: _forced, OPENBLAS_L2_SIZE: _size, ...rest } = inherited;
+  const count = String(threads);
+  return { ...rest, OMP_NUM_THREADS: count, OPENBLAS_NUM_THREADS: count, MKL_NUM_THREADS: count, PYTHONDONTWRITEBYTECODE: "1" };
+}
+
+/** Looks for an interpreter that can import `module`, in the given order. `cure` says what to do where none can. */
+export async function findPython(module: string, interpreters: readonly string[], cure: string): Promise<PythonSearch> {
   const tried: string[] = [];
-  for (const python of named === undefined || named === "" ? ["python3", "/usr/bin/python3"] : [named]) {
+  for (const python of interpreters) {
     try {
-      const { stdout } = await run(python, ["-c", "import torch; print(torch.__version__)"]);
+      const { stdout } = await run(python, ["-c", `import ${module}; print(${module}.__version__)`]);
       return { python, version: stdout.trim() };
     } catch (error) {
       tried.push(`${python}: ${lastLine(error)}`);
     }
   }
-  return { reason: `no Python with PyTorch (${tried.join("; ")}); bench/README.md says how to install it` };
+  return { reason: tried.length === 0 ? cure : `${tried.join("; ")}; ${cure}` };
 }
 
 function lastLine(error: unknown): string {

@@ -1,85 +1,113 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { calibrate, calibrationVoids, type Calibration } from "./calibration.js";
-import { compare, lossesDiffer, summarize, type Comparison } from "./comparison.js";
+import { calibrate, calibrationVoids, productPeak, type Calibration } from "./calibration.js";
+import { compare, COMPARED_STEPS, lossesDiffer, summarize, type Comparison } from "./comparison.js";
+import { BENCH_MODELS, type BenchModel, type BenchModelName, type Repetitions, type WorkloadShape } from "./models.js";
+import { findInterpreter, PEERS, preparePeer, type PeerName } from "./peers.js";
 import type { TrainReport } from "./peers/protocol.js";
-import { findTorch, PeerError, runPeer } from "./processes.js";
-import { writeTrainWorkload, type TrainWorkload } from "./train-workload.js";
+import { PeerError, runPeer } from "./processes.js";
+import { sizeOf, writeTrainWorkload, type WorkloadSize } from "./train-workload.js";
 
-/** How the training benchmark measures. */
+/** How the training benchmark measures. What is not given is the model's own. */
 export interface TrainBenchOptions {
+  readonly model: BenchModelName;
   /** Threads of both sides. */
   readonly threads: number;
-  /** Rounds of one process of each side in turn. */
-  readonly rounds: number;
-  /** Steps of each process that count. */
-  readonly steps: number;
-  /** Steps of each process that do not, before them. */
-  readonly warmup: number;
+  /** Where levanter computes; peers stay on the CPU. */
+  readonly device: string;
   /** Whom to compare with. */
   readonly peers: readonly PeerName[];
+  readonly rounds?: number | undefined;
+  readonly steps?: number | undefined;
+  readonly warmup?: number | undefined;
+  /** Rows of a batch. */
+  readonly batch?: number | undefined;
+  /** T, tokens of a row. */
+  readonly length?: number | undefined;
 }
 
-/** Implementations of the same training step. */
-export const PEER_NAMES = ["torch", "wasm"] as const;
-export type PeerName = (typeof PEER_NAMES)[number];
-
 /** A line of the result: a comparison, or why there is none. */
-export type TrainRow = {
-  readonly benchmark: "train";
-  readonly peer: PeerName;
-  readonly threads: number;
-} & ({ readonly unmeasured: string } | ({ readonly void: string | null; readonly calibration: Calibration } & Comparison));
+export type TrainRow = { readonly peer: PeerName } & ({ readonly unmeasured: string } | MeasuredRow);
 
-/** Eager wasm is an order of magnitude slower: fewer steps, but enough for the losses. */
-const WASM_LIMITS = { steps: 4, warmup: 2, rounds: 2 };
+/** A comparison and what speaks against it. */
+export interface MeasuredRow extends Comparison, Repetitions {
+  /** Why the sides did not compute the same. Such a row is an error. */
+  readonly invalid: string | null;
+  /** Why the machine's state forbids drawing conclusions. */
+  readonly void: string | null;
+  readonly calibration: Calibration;
+}
+
+/** The whole result. */
+export interface TrainResult {
+  readonly model: BenchModelName;
+  readonly shape: WorkloadShape;
+  readonly size: WorkloadSize;
+  readonly threads: number;
+  readonly device: string;
+  readonly rows: readonly TrainRow[];
+}
 
 /** Compares one training step with each peer, in processes of their own, in turn; `onRow` receives each row when it is known. */
-export async function benchTrain(options: TrainBenchOptions, onRow: (row: TrainRow, workload: TrainWorkload) => void): Promise<void> {
+export async function benchTrain(options: TrainBenchOptions, onRow: (row: TrainRow, shape: WorkloadShape, size: WorkloadSize) => void): Promise<TrainResult> {
+  const { model, threads, device } = options;
+  const shape = shapeOf(options);
+  const size = sizeOf(shape);
   const directory = await mkdtemp(join(tmpdir(), "marin-bench-"));
   try {
-    const workload = await writeTrainWorkload(directory);
-    const torch = await findTorch();
-    const python = "python" in torch ? torch.python : undefined;
+    await writeTrainWorkload(directory, shape);
+    const torch = await findInterpreter("torch", "system");
+    const rows: TrainRow[] = [];
     for (const peer of options.peers) {
-      const head = { benchmark: "train", peer, threads: options.threads } as const;
-      const reason = peer === "torch" && "reason" in torch ? torch.reason : peer === "wasm" && options.threads > 1 ? "tfjs wasm has one thread in Node" : undefined;
-      if (reason !== undefined) {
-        onRow({ ...head, unmeasured: reason }, workload);
-        continue;
-      }
-      try {
-        onRow({ ...head, ...(await measure(peer, directory, workload, options, python)) }, workload);
-      } catch (error) {
-        if (!(error instanceof PeerError)) throw error;
-        onRow({ ...head, unmeasured: error.message }, workload);
-      }
+      const row = { peer, ...(await measure(peer, directory, size, options, "python" in torch ? torch.python : undefined)) };
+      rows.push(row);
+      onRow(row, shape, size);
     }
+    return { model, shape, size, threads, device, rows };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
+/** The model's sizes with those of the command line. */
+function shapeOf({ model, batch, length }: TrainBenchOptions): WorkloadShape {
+  const { shape }: BenchModel = BENCH_MODELS[model];
+  return { ...shape, batch: batch ?? shape.batch, length: length ?? shape.length, positions: Math.max(shape.positions, length ?? 0) };
+}
+
+/** How often a peer is measured: what the command line says, at most what the model has for slow peers. */
+export function repetitionsOf(peer: PeerName, { model, rounds, steps, warmup }: Pick<TrainBenchOptions, "model" | "rounds" | "steps" | "warmup">): Repetitions {
+  const { repetitions, slowRepetitions }: BenchModel = BENCH_MODELS[model];
+  const asked = { rounds: rounds ?? repetitions.rounds, steps: steps ?? repetitions.steps, warmup: warmup ?? repetitions.warmup };
+  if (!PEERS[peer].slow) return asked;
+  const least = (key: keyof Repetitions): number => Math.min(asked[key], slowRepetitions[key]);
+  const limited = { rounds: least("rounds"), warmup: least("warmup"), steps: least("steps") };
+  return { ...limited, steps: Math.max(limited.steps, COMPARED_STEPS - limited.warmup) };
+}
+
 async function measure(
-  peer: PeerName, directory: string, workload: TrainWorkload, options: TrainBenchOptions, python: string | undefined,
-): Promise<{ void: string | null; calibration: Calibration } & Comparison> {
-  const { threads } = options;
-  const limit = (key: keyof typeof WASM_LIMITS): number => (peer === "wasm" ? Math.min(options[key], WASM_LIMITS[key]) : options[key]);
-  const [steps, warmup, rounds] = [limit("steps"), limit("warmup"), limit("rounds")];
-  const own = (count: number): Promise<TrainReport> => runPeer("levanter-train.ts", [directory, "--steps", String(count), "--engine", "onnx"], threads);
-  const other = (count: number): Promise<TrainReport> =>
-    peer === "torch"
-      ? runPeer("torch_train.py", [directory, "--steps", String(count)], threads, python)
-      : runPeer("levanter-train.ts", [directory, "--steps", String(count), "--engine", "wasm"], threads);
-  const calibration = await calibrate(python);
+  peer: PeerName, directory: string, size: WorkloadSize, options: TrainBenchOptions, torch: string | undefined,
+): Promise<{ readonly unmeasured: string } | MeasuredRow> {
+  const { threads, device } = options;
+  const prepared = await preparePeer(peer, threads);
+  if ("reason" in prepared) return { unmeasured: prepared.reason };
+  const repetitions = repetitionsOf(peer, options);
+  const { rounds, steps, warmup } = repetitions;
+  const own = (): Promise<TrainReport> => runPeer("levanter-train.ts", [directory, "--steps", String(warmup + steps), "--device", device], threads);
+  const calibration = await calibrate(torch);
   const [ownReports, otherReports]: [TrainReport[], TrainReport[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    ownReports.push(await own(options.warmup + options.steps));
-    otherReports.push(await other(warmup + steps));
+    ownReports.push(await own());
+    try {
+      otherReports.push(await prepared.run(directory, warmup + steps));
+    } catch (error) {
+      if (!(error instanceof PeerError)) throw error;
+      return { unmeasured: error.message };
+    }
   }
-  const tokens = workload.shape.batch * workload.shape.length;
-  const comparison = compare(summarize(ownReports, options.warmup, tokens), summarize(otherReports, warmup, tokens));
-  const reason = lossesDiffer(comparison.levanter, comparison.other) ?? calibrationVoids(calibration, threads);
-  return { void: reason ?? null, calibration, ...comparison };
+  const work = { ...size, peakFlops: productPeak(calibration, threads) };
+  const comparison = compare(summarize(ownReports, warmup, work), summarize(otherReports, warmup, work));
+  const invalid = lossesDiffer(comparison.levanter, comparison.other) ?? null;
+  return { invalid, void: calibrationVoids(calibration, threads) ?? null, ...repetitions, calibration, ...comparison };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { TrainWorkload } from "../train-workload.js";
@@ -9,8 +9,16 @@ export interface TrainReport {
   readonly version: string;
   readonly threads: number;
   /** Mean loss of each step, in nats, before its update. */
-  readonly losses: number[];
-  readonly stepMilliseconds: number[];
+  readonly losses: readonly number[];
+  readonly stepMilliseconds: readonly number[];
+  /** Time to trace and compile, where it is spent before the first step. */
+  readonly compileMilliseconds?: number;
+  /** True where tracing and compiling happen within the first step. */
+  readonly compilesInFirstStep?: boolean;
+  /** Of each step, the time in which no compiled program ran. */
+  readonly outsideMilliseconds?: readonly number[];
+  /** Milliseconds of each step by compiled program. */
+  readonly programMilliseconds?: Readonly<Record<string, readonly number[]>>;
   /** Peak resident memory of the process. */
   readonly peakBytes: number;
 }
@@ -21,13 +29,18 @@ export interface CalibrationReport {
   readonly gflops: number;
 }
 
-/** Command line of a training process: `DIRECTORY --steps N --threads N --engine NAME`. */
-export function trainArguments(): { directory: string; steps: number; threads: number; engine: string } {
+/** Command line of a training process: `DIRECTORY --steps N --threads N --engine NAME --device NAME`. */
+export function trainArguments(): { directory: string; steps: number; threads: number; engine: string; device: string } {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { steps: { type: "string" }, threads: { type: "string" }, engine: { type: "string", default: "onnx" } },
+    options: {
+      steps: { type: "string" },
+      threads: { type: "string" },
+      engine: { type: "string", default: "onnx" },
+      device: { type: "string", default: "cpu" },
+    },
   });
-  return { directory: positionals[0] ?? ".", steps: Number(values.steps), threads: Number(values.threads), engine: values.engine };
+  return { directory: positionals[0] ?? ".", steps: Number(values.steps), threads: Number(values.threads), engine: values.engine, device: values.device };
 }
 
 /** Command line of a calibrating process: `--size N --repeats N --threads N`. */
@@ -36,31 +49,41 @@ export function calibrationArguments(): { size: number; repeats: number; threads
   return { size: Number(values.size), repeats: Number(values.repeats), threads: Number(values.threads) };
 }
 
-/** A workload read back, with its initial weights by name and its batches. */
+/** One batch, int32 [B,T] each. */
+export interface WorkloadBatch {
+  readonly tokens: Int32Array;
+  readonly targets: Int32Array;
+}
+
+/** A workload read back. */
 export interface LoadedWorkload extends TrainWorkload {
-  readonly weights: Record<string, Float32Array>;
-  /** The batch of a step: tokens and targets, int32 [B,T]. */
-  readonly batch: (step: number) => { tokens: Int32Array; targets: Int32Array };
+  /** The initial values, one parameter at a time so that no second copy of all of them counts as the program's memory. */
+  readonly weights: () => Generator<readonly [name: string, values: Float32Array, shape: readonly number[]]>;
+  /** The batch of a step. */
+  readonly batch: (step: number) => WorkloadBatch;
 }
 
 /** Reads what `writeTrainWorkload` wrote. */
 export function loadWorkload(directory: string): LoadedWorkload {
   const workload = JSON.parse(readFileSync(join(directory, "setup.json"), "utf8")) as TrainWorkload;
-  const stored = readFileSync(join(directory, "weights.bin"));
-  const weights: Record<string, Float32Array> = {};
-  let offset = 0;
-  for (const { name, shape } of workload.parameters) {
-    const count = shape.reduce((product, size) => product * size, 1);
-    weights[name] = new Float32Array(stored.buffer.slice(stored.byteOffset + offset, stored.byteOffset + offset + count * 4));
-    offset += count * 4;
-  }
   const { batch, length } = workload.shape;
   const file = readFileSync(join(directory, "batches.bin"));
   const rows = new Int32Array(file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength));
   const perBatch = batch * (length + 1);
   return {
     ...workload,
-    weights,
+    *weights() {
+      const stored = openSync(join(directory, "weights.bin"), "r");
+      try {
+        for (const { name, shape } of workload.parameters) {
+          const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+          readSync(stored, values);
+          yield [name, values, shape];
+        }
+      } finally {
+        closeSync(stored);
+      }
+    },
     batch: (step) => {
       const start = (step % (rows.length / perBatch)) * perBatch;
       const [tokens, targets] = [new Int32Array(batch * length), new Int32Array(batch * length)];

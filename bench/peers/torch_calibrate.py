@@ -5,18 +5,16 @@ Usage: torch_calibrate.py --size N --repeats N --threads N
 
 import argparse
 import json
-import os
 import time
+
+import workload
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--size", type=int, required=True)
 parser.add_argument("--repeats", type=int, required=True)
 parser.add_argument("--threads", type=int, required=True)
 arguments = parser.parse_args()
-
-# OpenBLAS and OpenMP read these when they are loaded.
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = str(arguments.threads)
+workload.limit_threads(arguments.threads)
 
 import torch
 
