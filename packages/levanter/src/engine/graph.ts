@@ -2,12 +2,13 @@ import type { DType, TensorData, TensorSpec } from "./types.js";
 
 /** Operations whose every output element depends on the elements at the same place of its inputs, with no attributes. */
 export type PlainUnary =
-  | "abs" | "ceil" | "cos" | "erf" | "exp" | "floor" | "isNan" | "log" | "logicalNot" | "neg" | "reciprocal" | "relu"
-  | "round" | "rsqrt" | "sigmoid" | "sign" | "sin" | "softplus" | "sqrt" | "square" | "tanh" | "geluTanh";
+  | "abs" | "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "ceil" | "cos" | "cosh" | "elu" | "erf" | "exp" | "expm1" | "floor" | "geluTanh"
+  | "isFinite" | "isInf" | "isNan" | "log" | "log1p" | "logicalNot" | "neg" | "reciprocal" | "relu" | "round" | "rsqrt" | "selu" | "sigmoid" | "sign"
+  | "sin" | "sinh" | "softplus" | "sqrt" | "square" | "tan" | "tanh";
 
 /** Element-wise operations of two tensors with NumPy broadcasting. */
 export type PlainBinary =
-  | "add" | "div" | "equal" | "greater" | "greaterEqual" | "less" | "lessEqual" | "logicalAnd" | "logicalOr" | "maximum" | "minimum" | "mul"
+  | "add" | "atan2" | "div" | "equal" | "floorDiv" | "greater" | "greaterEqual" | "less" | "lessEqual" | "logicalAnd" | "logicalOr" | "maximum" | "minimum" | "mod" | "mul"
   | "notEqual" | "pow" | "squaredDifference" | "sub";
 
 interface ReduceAttributes {
@@ -35,6 +36,8 @@ export interface OpTable extends Record<PlainUnary | PlainBinary, NoAttributes> 
   broadcast: NoAttributes;
   transpose: { readonly permutation: readonly number[] };
   slice: { readonly begin: readonly number[] };
+  /** Every `strides`-th element from `begin` on, backwards where the stride is negative. */
+  stridedSlice: { readonly begin: readonly number[]; readonly strides: readonly number[] };
   concat: { readonly axis: number };
   /** Cuts the axis into equal parts, one output each. */
   split: { readonly axis: number };
@@ -45,7 +48,11 @@ export interface OpTable extends Record<PlainUnary | PlainBinary, NoAttributes> 
   mean: ReduceAttributes;
   max: ReduceAttributes;
   min: ReduceAttributes;
+  prod: ReduceAttributes;
   argMax: { readonly axis: number };
+  argMin: { readonly axis: number };
+  /** The k largest along the last axis, in falling order, and their places int32; of equals the first. */
+  topK: { readonly k: number };
   cumsum: { readonly axis: number; readonly exclusive: boolean; readonly reverse: boolean };
   softmax: NoAttributes;
   logSoftmax: NoAttributes;
@@ -53,10 +60,14 @@ export interface OpTable extends Record<PlainUnary | PlainBinary, NoAttributes> 
   matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
   /** a [M,K], b [K,N], each possibly transposed, bias broadcastable to [M,N] -> a b + bias. */
   gemm: { readonly transposeA: boolean; readonly transposeB: boolean };
+  /** One or two tensors, with an equation such as `ij,jk->ik`. */
+  einsum: { readonly equation: string };
   /** x [..,D], gamma [D], beta [D] -> y, mean [..,1], inverse standard deviation [..,1]. */
   layerNorm: { readonly epsilon: number };
   /** table, indices int32 -> table's slices along `axis`. */
   gather: { readonly axis: number };
+  /** x, indices int32 [..,K] -> the slices of x whose leading K places they name. */
+  gatherND: NoAttributes;
   /** x [..,V], indices int32 [..] -> x at the index of each row, [..]. */
   gatherPerRow: NoAttributes;
   oneHot: { readonly depth: number; readonly onValue: number; readonly offValue: number };

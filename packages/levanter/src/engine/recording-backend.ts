@@ -161,6 +161,6 @@ export const TRACE_STACK_FRAMES = 64;
 /** The first stack frame outside of tfjs and of the recorder: where the user's function made the call. */
 export function callerLine(error: Error = new Error()): string {
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording-\w+|trace|graph-builder)\.[jt]s|node:internal/.test(line));
+  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording-[\w-]+|operator|trace|graph-builder)\.[jt]s|node:internal/.test(line));
   return frame === undefined ? "an unknown place" : frame.trim().replace(/^at /, "");
 }

@@ -4,9 +4,23 @@ import type { OpName, PlainBinary, PlainUnary } from "./graph.js";
 import { callerLine, type RecordingBackend } from "./recording-backend.js";
 import type { DType, TensorSpec } from "./types.js";
 
+/** What one kernel gets from tfjs, with the input tensors by name. */
+export interface Call<A> {
+  readonly inputs: Readonly<Record<string, tf.TensorInfo>>;
+  readonly attrs: A;
+  readonly backend: RecordingBackend;
+}
+
+/** Records one of tfjs's kernels. */
+export type Kernel<A> = (call: Call<A>) => tf.TensorInfo | tf.TensorInfo[];
+
+/** Kernels by tfjs's names. */
+export type Kernels = Readonly<Record<string, Kernel<never>>>;
+
 /** Element types that arithmetic is done in. */
 export const NUMBERS: readonly tf.DataType[] = ["float32", "int32"];
 const INTEGERS_TOO: ReadonlySet<PlainUnary> = new Set<PlainUnary>(["abs", "neg", "relu", "sign", "square"]);
+const ON_EVERY_TYPE: ReadonlySet<PlainUnary> = new Set<PlainUnary>(["exp", "isFinite", "isInf", "isNan"]);
 const ORDER: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["greater", "greaterEqual", "less", "lessEqual"]);
 const ON_BOOL: ReadonlySet<PlainBinary> = new Set<PlainBinary>(["equal", "notEqual", "logicalAnd", "logicalOr"]);
 
@@ -40,8 +54,8 @@ export function requireDtype(op: OpName, x: tf.TensorInfo, allowed: readonly tf.
 /** An element-wise operation of one tensor; its result has the type of what it takes, or `dtype`. */
 export function emitUnary(backend: RecordingBackend, op: PlainUnary, x: tf.TensorInfo, dtype?: tf.DataType): tf.TensorInfo {
   if (op === "round" && x.dtype === "int32") return backend.wrap(backend.traced(x));
-  // These tfjs gives for every element type: the exponential as float32, the question as an answer.
-  const taken = op === "exp" || op === "isNan" ? emitCast(backend, x, "float32") : x;
+  // These tfjs gives for every element type: the exponential as float32, a question as an answer.
+  const taken = ON_EVERY_TYPE.has(op) ? emitCast(backend, x, "float32") : x;
   if (op !== "logicalNot") requireDtype(op, taken, INTEGERS_TOO.has(op) ? NUMBERS : ["float32"]);
   return backend.emit(op, [taken], {}, spec(x.shape, dtype ?? taken.dtype));
 }
@@ -101,6 +115,24 @@ function swapLastTwo(rank: number): number[] {
 /** `base` with each update added to the row of its index. */
 export function emitScatterAddRows(backend: RecordingBackend, base: tf.TensorInfo, indices: tf.TensorInfo, updates: tf.TensorInfo): tf.TensorInfo {
   return backend.emit("scatterAddRows", [base, emitCast(backend, indices, "int32"), updates], {}, spec(base.shape, base.dtype));
+}
+
+/** Elements of the first tensor where the condition holds, of the second elsewhere; all broadcast. */
+export function emitSelect(backend: RecordingBackend, condition: tf.TensorInfo, a: tf.TensorInfo, b: tf.TensorInfo): tf.TensorInfo {
+  const { assertAndGetBroadcastShape } = tf.broadcast_util;
+  const shape = assertAndGetBroadcastShape(condition.shape, assertAndGetBroadcastShape(a.shape, b.shape));
+  return backend.emit("select", [condition, a, b], {}, spec(shape, a.dtype));
+}
+
+/** A vector of integers known when the function is traced. */
+export function emitIntegers(backend: RecordingBackend, values: readonly number[]): tf.TensorInfo {
+  return { dataId: backend.write(Int32Array.from(values), [values.length], "int32"), shape: [values.length], dtype: "int32" };
+}
+
+/** The slices of `x` along an axis that the indices, a tensor of any rank, name. */
+export function emitGather(backend: RecordingBackend, x: tf.TensorInfo, indices: tf.TensorInfo, axis: number): tf.TensorInfo {
+  const shape = [...x.shape.slice(0, axis), ...indices.shape, ...x.shape.slice(axis + 1)];
+  return backend.emit("gather", [x, emitCast(backend, indices, "int32")], { axis }, spec(shape, x.dtype));
 }
 
 /** Equal parts along an axis. */

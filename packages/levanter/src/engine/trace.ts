@@ -1,12 +1,13 @@
 import * as tf from "@tensorflow/tfjs-core";
-// tfjs-core's Node build leaves out the gradients of its operations; tfjs-layers registers them all.
-import "@tensorflow/tfjs-layers";
 import { MarinError } from "@marin/iris";
 import type { Graph, Value } from "./graph.js";
+import { registerGradients } from "./gradients.js";
 import { GraphBuilder } from "./graph-builder.js";
 import { callerLine, RECORDING_BACKEND, RecordingBackend, TRACE_STACK_FRAMES } from "./recording-backend.js";
 import { registerRecordingKernels } from "./recording-kernels.js";
 import type { Specs, TensorFunction } from "./types.js";
+
+registerGradients();
 
 let recorder: RecordingBackend | undefined;
 

@@ -126,6 +126,13 @@ export class OnnxModel {
     this.#nodes.push({ input: [...inputs], output: [...outputs], name, opType, attribute, domain });
   }
 
+  /** Adds a node of ONNX's own domain with one output, and returns the output's name. */
+  value(opType: string, inputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}): string {
+    const name = this.freshName();
+    this.node(opType, inputs, [name], attributes);
+    return name;
+  }
+
   /** Calls a value by another name in all nodes so far. False when no node writes it: it is an input or a constant, and keeps its name. */
   rename(from: string, to: string): boolean {
     if (!this.#nodes.some((node) => node.output.includes(from))) return false;

@@ -2,6 +2,7 @@ import type { Node, OpName, PlainBinary, PlainUnary, Value } from "../graph.js";
 import { operatorOf, type RegisteredOperator } from "../operator-registry.js";
 import { elementCount } from "../shape.js";
 import type { DType } from "../types.js";
+import { COMPOSED_MATH } from "./onnx-math.js";
 import { ONNX_TYPE, type OnnxAttribute, type OnnxModel } from "./onnx-model.js";
 import { OnnxWriter } from "./onnx-writer.js";
 
@@ -13,12 +14,15 @@ export interface LoweringContext<K extends OpName> {
   readonly outputs: readonly string[];
 }
 
-type Lowering<K extends OpName> = (context: LoweringContext<K>) => void;
+/** Writes the nodes of one operation. */
+export type Lowering<K extends OpName> = (context: LoweringContext<K>) => void;
 
 /** Operations that are one ONNX operator without attributes. */
 const DIRECT = {
-  abs: "Abs", ceil: "Ceil", cos: "Cos", erf: "Erf", exp: "Exp", floor: "Floor", isNan: "IsNaN", log: "Log", logicalNot: "Not", neg: "Neg",
-  reciprocal: "Reciprocal", relu: "Relu", round: "Round", sigmoid: "Sigmoid", sign: "Sign", sin: "Sin", softplus: "Softplus", sqrt: "Sqrt", tanh: "Tanh",
+  abs: "Abs", acos: "Acos", acosh: "Acosh", asin: "Asin", asinh: "Asinh", atan: "Atan", atanh: "Atanh", ceil: "Ceil", cos: "Cos", cosh: "Cosh",
+  elu: "Elu", erf: "Erf", exp: "Exp", floor: "Floor", isInf: "IsInf", isNan: "IsNaN", log: "Log", logicalNot: "Not", neg: "Neg",
+  reciprocal: "Reciprocal", relu: "Relu", round: "Round", selu: "Selu", sigmoid: "Sigmoid", sign: "Sign", sin: "Sin", sinh: "Sinh",
+  softplus: "Softplus", sqrt: "Sqrt", tan: "Tan", tanh: "Tanh",
   add: "Add", div: "Div", equal: "Equal", greater: "Greater", greaterEqual: "GreaterOrEqual", less: "Less", lessEqual: "LessOrEqual",
   logicalAnd: "And", logicalOr: "Or", maximum: "Max", minimum: "Min", mul: "Mul", pow: "Pow", sub: "Sub", select: "Where",
 } as const satisfies Partial<Record<PlainUnary | PlainBinary | "select", string>>;
@@ -36,13 +40,6 @@ export function lowerNode(context: LoweringContext<OpName>): void {
   else (COMPOSED[node.op as ComposedOp] as Lowering<OpName>)(context);
 }
 
-/** Runs one ONNX operator into a fresh name. */
-function via(model: OnnxModel, opType: string, inputs: readonly string[], attributes: Readonly<Record<string, OnnxAttribute>> = {}): string {
-  const name = model.freshName();
-  model.node(opType, inputs, [name], attributes);
-  return name;
-}
-
 function dtypeOf(node: Node): DType {
   return (node.outputs[0] as Value).dtype;
 }
@@ -51,7 +48,7 @@ function shapeOf(node: Node): readonly number[] {
   return (node.outputs[0] as Value).shape;
 }
 
-function reduction(opType: string): Lowering<"sum" | "mean" | "max" | "min"> {
+function reduction(opType: string): Lowering<"sum" | "mean" | "max" | "min" | "prod"> {
   return ({ model, node, inputs, outputs }) => {
     model.node(opType, [inputs[0] as string, model.int64(node.attributes.axes)], outputs, { keepdims: { int: node.attributes.keepDims ? 1 : 0 } });
   };
@@ -68,18 +65,26 @@ function extremum(opType: string): Lowering<"max" | "min"> {
     const extreme = model.freshName();
     reduction(opType)({ ...context, outputs: [extreme] });
     const anyNan = model.freshName();
-    reduction("ReduceMax")({ ...context, inputs: [via(model, "IsNaN", inputs)], outputs: [anyNan] });
+    reduction("ReduceMax")({ ...context, inputs: [model.value("IsNaN", inputs)], outputs: [anyNan] });
     model.node("Where", [anyNan, model.scalar(Number.NaN, "float32"), extreme], outputs);
   };
 }
 
+function extremePlace(opType: string): Lowering<"argMax" | "argMin"> {
+  return ({ model, node, inputs, outputs }) => {
+    const index = model.value(opType, inputs, { axis: { int: node.attributes.axis }, keepdims: { int: 0 } });
+    model.node("Cast", [index], outputs, { to: { int: ONNX_TYPE.int32 } });
+  };
+}
+
 const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
+  ...COMPOSED_MATH,
   square: ({ model, inputs, outputs }) => model.node("Mul", [inputs[0] as string, inputs[0] as string], outputs),
-  rsqrt: ({ model, inputs, outputs }) => model.node("Reciprocal", [via(model, "Sqrt", inputs)], outputs),
+  rsqrt: ({ model, inputs, outputs }) => model.node("Reciprocal", [model.value("Sqrt", inputs)], outputs),
   geluTanh: ({ model, inputs, outputs }) => model.node("Gelu", inputs, outputs, { approximate: { text: "tanh" } }),
-  notEqual: ({ model, inputs, outputs }) => model.node("Not", [via(model, "Equal", inputs)], outputs),
+  notEqual: ({ model, inputs, outputs }) => model.node("Not", [model.value("Equal", inputs)], outputs),
   squaredDifference: ({ model, inputs, outputs }) => {
-    const difference = via(model, "Sub", inputs);
+    const difference = model.value("Sub", inputs);
     model.node("Mul", [difference, difference], outputs);
   },
   clip: ({ model, node, inputs, outputs }) => {
@@ -88,7 +93,7 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   leakyRelu: ({ model, node, inputs, outputs }) => model.node("LeakyRelu", inputs, outputs, { alpha: { float: node.attributes.alpha } }),
   step: ({ model, node, inputs, outputs }) => {
-    const positive = via(model, "Greater", [inputs[0] as string, model.scalar(0, dtypeOf(node))]);
+    const positive = model.value("Greater", [inputs[0] as string, model.scalar(0, dtypeOf(node))]);
     model.node("Where", [positive, model.scalar(1, dtypeOf(node)), model.scalar(node.attributes.alpha, dtypeOf(node))], outputs);
   },
   cast: ({ model, node, inputs, outputs }) => model.node("Cast", inputs, outputs, { to: { int: ONNX_TYPE[node.attributes.dtype] } }),
@@ -110,6 +115,17 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
     const end = begin.map((start, axis) => start + (shapeOf(node)[axis] as number));
     model.node("Slice", [inputs[0] as string, model.int64(begin), model.int64(end)], outputs);
   },
+  stridedSlice: ({ model, node, inputs, outputs }) => {
+    const { begin, strides } = node.attributes;
+    // Before the first element ends what runs backwards to it: as a negative number, that is one more than the axis has, counted from its end.
+    const extents = (node.inputs[0] as Value).shape;
+    const end = begin.map((start, axis) => {
+      const past = start + (strides[axis] as number) * (shapeOf(node)[axis] as number);
+      return past < 0 ? -(extents[axis] as number) - 1 : past;
+    });
+    const axes = begin.map((_start, axis) => axis);
+    model.node("Slice", [inputs[0] as string, ...[begin, end, axes, strides].map((list) => model.int64(list))], outputs);
+  },
   concat: ({ model, node, inputs, outputs }) => model.node("Concat", inputs, outputs, { axis: { int: node.attributes.axis } }),
   split: ({ model, node, inputs, outputs }) =>
     model.node("Split", inputs, outputs, { axis: { int: node.attributes.axis }, num_outputs: { int: outputs.length } }),
@@ -128,9 +144,13 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   mean: reduction("ReduceMean"),
   max: extremum("ReduceMax"),
   min: extremum("ReduceMin"),
-  argMax: ({ model, node, inputs, outputs }) => {
-    const index = via(model, "ArgMax", inputs, { axis: { int: node.attributes.axis }, keepdims: { int: 0 } });
-    model.node("Cast", [index], outputs, { to: { int: ONNX_TYPE.int32 } });
+  prod: reduction("ReduceProd"),
+  argMax: extremePlace("ArgMax"),
+  argMin: extremePlace("ArgMin"),
+  topK: ({ model, node, inputs, outputs }) => {
+    const places = model.freshName();
+    model.node("TopK", [inputs[0] as string, model.int64([node.attributes.k])], [outputs[0] as string, places]);
+    model.node("Cast", [places], [outputs[1] as string], { to: { int: ONNX_TYPE.int32 } });
   },
   cumsum: ({ model, node, inputs, outputs }) => {
     const { axis, exclusive, reverse } = node.attributes;
@@ -150,13 +170,18 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   gemm: ({ model, node, inputs, outputs }) =>
     model.node("Gemm", inputs, outputs, { transA: { int: node.attributes.transposeA ? 1 : 0 }, transB: { int: node.attributes.transposeB ? 1 : 0 } }),
+  einsum: ({ model, node, inputs, outputs }) => model.node("Einsum", inputs, outputs, { equation: { text: node.attributes.equation } }),
   layerNorm: ({ model, node, inputs, outputs }) =>
     model.node("LayerNormalization", inputs, outputs, { axis: { int: -1 }, epsilon: { float: node.attributes.epsilon } }),
   gather: ({ model, node, inputs, outputs }) => model.node("Gather", inputs, outputs, { axis: { int: node.attributes.axis } }),
+  gatherND: ({ model, inputs, outputs }) => {
+    const places = model.value("Cast", [inputs[1] as string], { to: { int: ONNX_TYPE.int64 } });
+    model.node("GatherND", [inputs[0] as string, places], outputs);
+  },
   gatherPerRow: ({ model, inputs, outputs }) => {
     const column = model.int64([-1]);
-    const indices = via(model, "Unsqueeze", [inputs[1] as string, column]);
-    const picked = via(model, "GatherElements", [inputs[0] as string, indices], { axis: { int: -1 } });
+    const indices = model.value("Unsqueeze", [inputs[1] as string, column]);
+    const picked = model.value("GatherElements", [inputs[0] as string, indices], { axis: { int: -1 } });
     model.node("Squeeze", [picked, column], outputs);
   },
   oneHot: ({ model, node, inputs, outputs }) => {
@@ -164,14 +189,14 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
     const values = model.constant(Float32Array.of(offValue, onValue), "float32", [2]);
     const depthName = model.scalar(depth, "int32");
     // ONNX counts negative indices from the end; here they are outside, as those from `depth` on.
-    const indices = via(model, "Where", [via(model, "Less", [inputs[0] as string, model.scalar(0, "int32")]), depthName, inputs[0] as string]);
+    const indices = model.value("Where", [model.value("Less", [inputs[0] as string, model.scalar(0, "int32")]), depthName, inputs[0] as string]);
     model.node("OneHot", [indices, depthName, values], outputs, { axis: { int: -1 } });
   },
   // ScatterND with reduction loses updates when several threads run; ScatterElements adds in the order of the rows.
   scatterAddRows: ({ model, node, inputs, outputs }) => {
     const updates = node.inputs[2] as Value;
-    const column = via(model, "Reshape", [inputs[1] as string, model.int64([updates.shape[0] as number, 1])]);
-    const indices = elementCount(updates.shape) === updates.shape[0] ? column : via(model, "Expand", [column, model.int64(updates.shape)]);
+    const column = model.value("Reshape", [inputs[1] as string, model.int64([updates.shape[0] as number, 1])]);
+    const indices = elementCount(updates.shape) === updates.shape[0] ? column : model.value("Expand", [column, model.int64(updates.shape)]);
     model.node("ScatterElements", [inputs[0] as string, indices, inputs[2] as string], outputs, { axis: { int: 0 }, reduction: { text: "add" } });
   },
   custom: ({ model, node, inputs, outputs }) => {

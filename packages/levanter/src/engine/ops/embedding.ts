@@ -33,6 +33,7 @@ export function scatterAddRows(rows: number, indices: tf.Tensor, updates: tf.Ten
   }
   // The wasm backend has no segment sum: there the one-hot product does the same.
   if (tf.getKernel("UnsortedSegmentSum", tf.getBackend()) === undefined) {
+    if (rows === 1) return tf.sum(updates, 0, true);
     return tf.matMul(tf.transpose(tf.cast(tf.oneHot(indices as tf.Tensor1D, rows), "float32")), updates);
   }
   return tf.unsortedSegmentSum(updates, indices as tf.Tensor1D, rows) as tf.Tensor2D;
