@@ -15,7 +15,7 @@ import type { Precision } from "./precision.js";
  * operands to the host and its result back. CUDA's has all three.
  */
 export function forDevice(graph: Graph, device: DeviceName, precision: Precision): Graph {
-  const taken = device === "webgpu" ? rewrite(graph, [plainProduct, composedLogSoftmax, comparedIsNan, comparedExtremum]) : graph;
+  const taken = device === "webgpu" ? rewrite(graph, [plainProduct, composedLogSoftmax, comparedIsNan, comparedExtremum, stagedSum]) : graph;
   return precision === "float32" ? taken : withHalfProducts(rewrite(taken, [plainProduct]), device);
 }
 
@@ -87,3 +87,29 @@ const composedLogSoftmax: Rule = ({ builder, node, inputs }) => {
   const sum = builder.one("sum", [builder.one("exp", [shifted], {}, x)], { axes, keepDims: true }, row);
   return [builder.one("sub", [shifted, builder.one("log", [sum], {}, row)], {}, x)];
 };
+
+/** A vector longer than this is summed row by row first. */
+const longVector = 65_536;
+
+/** Rows of at most this many elements. */
+const longestRow = 1024;
+
+/**
+ * The sum of a long vector, as rows and then over rows: the provider gives each sum one workgroup, which leaves most of a GPU idle where there is but one
+ * sum, and adds up rounding errors over the whole length. Vectors of an odd length stay as they are.
+ */
+const stagedSum: Rule = ({ builder, node, inputs }) => {
+  if (!isOp(node, "sum")) return undefined;
+  const x = inputs[0] as Value;
+  const length = x.shape[0] ?? 0;
+  const row = greatestCommonDivisor(length, longestRow);
+  if (x.shape.length !== 1 || length <= longVector || row < 8 || node.attributes.axes.length !== 1) return undefined;
+  const { dtype } = x;
+  const rows = builder.one("reshape", [x], {}, { shape: [length / row, row], dtype });
+  const sums = builder.one("sum", [rows], { axes: [1], keepDims: false }, { shape: [length / row], dtype });
+  return [builder.one("sum", [sums], { axes: [0], keepDims: node.attributes.keepDims }, node.outputs[0] as Value)];
+};
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
