@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { OnnxEngine } from "../engine/compiled-engine.js";
-import { evaluate } from "../../test/reference/evaluate.js";
+import { evaluate, type HostTensor } from "../../test/reference/evaluate.js";
 import type { TensorData } from "../engine/types.js";
 import { RandomKey } from "../rng/random-key.js";
 import { forwardFlopsPerToken, parameterCount, type TransformerShape } from "./flops.js";
+import { lossAndGradients } from "./language-model.js";
 import { llama, type LlamaConfig } from "./llama.js";
 import { buildModel } from "./model-config.js";
 
@@ -54,4 +56,20 @@ it("gives a prefix's logits whatever follows, and however long the row is", asyn
   const worst = Math.max(...Array.from(part, (value, index) => Math.abs(value - (whole[index] as number))));
   expect(worst).toBeLessThan(1e-5);
   await engine.dispose();
+});
+
+it("gives the same bits at 1, 2 and 3 threads", async () => {
+  const model = llama({ vocabSize: 700, sequenceLength: 256, hiddenSize: 128, intermediateSize: 352, layers: 1, heads: 4, keyValueHeads: 2, zLossWeight: 1e-4, lossBlockSize: 300 });
+  const sequence = (step: number): HostTensor => ({ shape: [4, 256], data: Int32Array.from({ length: 1024 }, (_unused, index) => (index * 37 + step) % 700) });
+  const inputs: Record<string, HostTensor> = { tokens: sequence(0), targets: sequence(11), weights: { shape: [4, 256], data: new Float32Array(1024).fill(1) } };
+  for (const [name, data] of Object.entries(model.initialize(RandomKey.fromSeed(1)))) inputs[name] = { shape: model.parameters[name]?.shape ?? [], data };
+  const digests: string[] = [];
+  for (const threads of [1, 2, 3]) {
+    const engine = await OnnxEngine.create({ threads });
+    const hash = createHash("sha256");
+    for (const { buffer, byteOffset, byteLength } of Object.values(await evaluate(engine, lossAndGradients(model), inputs))) hash.update(new Uint8Array(buffer, byteOffset, byteLength));
+    digests.push(hash.digest("hex"));
+    await engine.dispose();
+  }
+  expect(new Set(digests).size).toBe(1);
 });

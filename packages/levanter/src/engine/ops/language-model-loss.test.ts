@@ -106,5 +106,5 @@ it("never holds more logits than a block's", () => {
     hidden: { shape: [rows, 4], dtype: "float32" }, table: { shape: [vocabulary, 4], dtype: "float32" }, targets: { shape: [rows], dtype: "int32" }, weights: { shape: [rows], dtype: "float32" },
   }));
   const sizes = graph.nodes.flatMap(({ outputs }) => outputs.map(({ shape }) => elementCount(shape)));
-  expect(Math.max(...sizes)).toBe(rows * lossBlockSize);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(rows * lossBlockSize);
 });

@@ -10,7 +10,7 @@ export interface LossOptions {
   readonly zLossWeight: number;
   /** Logits are kept softly within ± this bound, cap · tanh(logit / cap) (Gemma 2, arXiv:2408.00118). 0: no bound. */
   readonly logitSoftCap: number;
-  /** Tokens of the vocabulary whose logits are held at a time. 0: all of them. */
+  /** Tokens of the vocabulary whose logits are held at a time, at most. 0: all of them. */
   readonly lossBlockSize: number;
 }
 
@@ -130,9 +130,12 @@ function after(x: tf.Tensor, ...earlier: readonly (tf.Tensor | undefined)[]): tf
   return firsts.length === 0 ? x : tf.add(x, tf.mul(firsts.reduce((sum, first) => tf.add(sum, first)), 0));
 }
 
-/** The rows of a table, this many at a time; the last block may be shorter. */
+/** The rows of a table in the fewest blocks of at most this many, as equal as can be: of a short last block the runtime would compute other bits with each number of threads. */
 function blocksOf(table: tf.Tensor, blockSize: number): tf.Tensor[] {
   const [rows, width] = table.shape as [number, number];
-  return Array.from({ length: Math.ceil(rows / blockSize) }, (_unused, index) =>
-    tf.slice(table, [index * blockSize, 0], [Math.min(blockSize, rows - index * blockSize), width]));
+  const count = Math.ceil(rows / blockSize);
+  return Array.from({ length: count }, (_unused, index) => {
+    const begin = Math.floor((index * rows) / count);
+    return tf.slice(table, [begin, 0], [Math.floor(((index + 1) * rows) / count) - begin, width]);
+  });
 }

@@ -1,4 +1,34 @@
 import * as tf from "@tensorflow/tfjs-core";
+import { defineOperator } from "../operator.js";
+import { elementCount } from "../shape.js";
+
+/**
+ * With r = 1/√(mean(x²) + ε) and o = dy·x: dγ = Σ r·o, a product of a row with a matrix, and dx = r·γ·dy − (r³/D)·(Σ γ·o)·x. The second sum is none of products: the bits of
+ * a matrix times a column depend on the number of threads.
+ */
+const rmsNormOperator = defineOperator({
+  name: "rmsNorm",
+  inputs: ["x", "gamma"],
+  attributes: { epsilon: 1e-5 },
+  shape: ({ x }) => [x, { shape: [...x.shape.slice(0, -1), 1], dtype: x.dtype }],
+  composed: ({ x, gamma }, { epsilon }) => {
+    const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(x), -1, true), epsilon));
+    return [tf.mul(tf.mul(x, inverse), gamma), inverse];
+  },
+  lower: ({ onnx, inputs, attributes }) =>
+    onnx.nodes("SimplifiedLayerNormalization", [inputs.x, inputs.gamma], 2, { axis: { int: -1 }, epsilon: { float: attributes.epsilon }, stash_type: { int: 1 } }),
+  gradient: ({ dy, inputs: { x, gamma }, outputs }) => {
+    const inverse = outputs[1] as tf.Tensor;
+    const width = gamma.shape[0] as number;
+    const outer = tf.mul(dy, x);
+    const share = tf.mul(tf.sum(tf.mul(outer, gamma), -1, true), tf.mul(tf.mul(tf.square(inverse), inverse), 1 / width));
+    return {
+      x: tf.sub(tf.mul(tf.mul(dy, gamma), inverse), tf.mul(x, share)),
+      gamma: tf.reshape(tf.matMul(tf.reshape(inverse, [1, -1]), outer), [width]),
+    };
+  },
+  flops: ({ x }) => 4 * elementCount(x.shape),
+});
 
 /**
  * Root-mean-square normalization over the last axis (Zhang & Sennrich, arXiv:1910.07467, eq. 4): x / √(mean(x²) + ε) · γ.
@@ -9,20 +39,5 @@ import * as tf from "@tensorflow/tfjs-core";
  * @returns float32 [N,D]
  */
 export function rmsNorm(x: tf.Tensor, gamma: tf.Tensor, epsilon: number): tf.Tensor {
-  const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
-    const [input, scale, save] = args as [tf.Tensor, tf.Tensor, tf.GradSaveFunc];
-    const inverse = tf.rsqrt(tf.add(tf.mean(tf.square(input), -1, true), epsilon));
-    save([input, scale, inverse]);
-    return { value: tf.mul(tf.mul(input, inverse), scale), gradFunc: rmsNormGradients };
-  });
-  return op(x, gamma);
-}
-
-/** With x̂ the normalized input and g = dy·γ: dx = (g − x̂·mean(g·x̂)) / √(mean(x²) + ε), dγ = Σ dy·x̂. */
-function rmsNormGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
-  const [x, gamma, inverse] = saved as [tf.Tensor, tf.Tensor, tf.Tensor];
-  const normalized = tf.mul(x, inverse);
-  const g = tf.mul(dy, gamma);
-  const projected = tf.mul(normalized, tf.mean(tf.mul(g, normalized), -1, true));
-  return [tf.mul(tf.sub(g, projected), inverse), tf.sum(tf.mul(dy, normalized), 0)];
+  return rmsNormOperator(x, gamma, { epsilon });
 }

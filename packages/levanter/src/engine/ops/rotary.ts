@@ -1,4 +1,6 @@
 import * as tf from "@tensorflow/tfjs-core";
+import { defineOperator, type Operator } from "../operator.js";
+import { elementCount } from "../shape.js";
 
 /** Cosine and sine of each position's angles, float32 [T,K/2]. */
 export interface RotaryTables {
@@ -38,32 +40,36 @@ function anglesAt(rows: number, stride: number, frequencies: readonly number[]):
   return { cosine: table(Math.cos), sine: table(Math.sin) };
 }
 
+/** Turns each head's pairs by the angles of the tables. The gradient turns back. */
+const turned: Operator<readonly ["x", "cosine", "sine"], { heads: number }> = defineOperator({
+  name: "rotary",
+  inputs: ["x", "cosine", "sine"],
+  attributes: { heads: 1 },
+  differentiable: ["x"],
+  shape: ({ x }) => x,
+  composed: ({ x, cosine, sine }, { heads }) => {
+    const [batch, length, width] = x.shape as [number, number, number];
+    const half = width / heads / 2;
+    const [first, second] = tf.split(tf.reshape(x, [batch, length, heads, 2 * half]), 2, -1) as [tf.Tensor, tf.Tensor];
+    const [cos, sin] = [tf.reshape(cosine, [length, 1, half]), tf.reshape(sine, [length, 1, half])];
+    const halves = [tf.sub(tf.mul(first, cos), tf.mul(second, sin)), tf.add(tf.mul(second, cos), tf.mul(first, sin))];
+    return tf.reshape(tf.concat(halves, -1), [batch, length, width]);
+  },
+  // Position 0 stands for 0..T−1.
+  lower: ({ onnx, inputs }) => onnx.node("RotaryEmbedding", [inputs.x, onnx.int64([0]), inputs.cosine, inputs.sine], {}, "com.microsoft"),
+  gradient: ({ dy, inputs: { cosine, sine }, attributes: { heads } }) => ({ x: turned(dy, cosine, tf.neg(sine), { heads }) }),
+  flops: ({ x }) => 3 * elementCount(x.shape),
+});
+
 /**
  * Rotary position embedding (Su et al., arXiv:2104.09864, eq. 34, with the pairs (i, i + K/2) as in Hugging Face's Llama): each pair of a head's elements is
- * turned by its position's angle. The gradient turns back.
+ * turned by its position's angle.
  *
  * @param x - float32 [B,T,H·K]
  * @param heads - H
  * @param tables - of {@link rotaryTables} for T
  * @returns float32 [B,T,H·K]
  */
-export function rotary(x: tf.Tensor, heads: number, tables: RotaryTables): tf.Tensor {
-  const op = tf.customGrad((...args: (tf.Tensor | tf.GradSaveFunc)[]) => {
-    const [input, save] = args as [tf.Tensor, tf.GradSaveFunc];
-    save([tables.cosine, tables.sine]);
-    return {
-      value: turned(input, heads, tables.cosine, tables.sine),
-      gradFunc: (dy: tf.Tensor, [cosine, sine]: tf.Tensor[]) => turned(dy, heads, cosine as tf.Tensor, tf.neg(sine as tf.Tensor)),
-    };
-  });
-  return op(x);
-}
-
-function turned(x: tf.Tensor, heads: number, cosine: tf.Tensor, sine: tf.Tensor): tf.Tensor {
-  const [batch, length, width] = x.shape as [number, number, number];
-  const half = width / heads / 2;
-  const [first, second] = tf.split(tf.reshape(x, [batch, length, heads, 2 * half]), 2, -1) as [tf.Tensor, tf.Tensor];
-  const [cos, sin] = [tf.reshape(cosine, [length, 1, half]), tf.reshape(sine, [length, 1, half])];
-  const halves = [tf.sub(tf.mul(first, cos), tf.mul(second, sin)), tf.add(tf.mul(second, cos), tf.mul(first, sin))];
-  return tf.reshape(tf.concat(halves, -1), [batch, length, width]);
+export function rotary(x: tf.Tensor, heads: number, { cosine, sine }: RotaryTables): tf.Tensor {
+  return turned(x, cosine, sine, { heads });
 }
