@@ -10,6 +10,7 @@ import { elementCount } from "../engine/shape.js";
 import type { Specs, TensorSpec } from "../engine/types.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
+import { throughBlocks } from "./blocks.js";
 import type { LanguageModel } from "./language-model.js";
 import { scaled, type Parameters } from "./parameters.js";
 import { modelFunctions, recordedConfig, trainingFields, type Drop } from "./training-options.js";
@@ -65,7 +66,7 @@ export function gpt2(config: Gpt2Config): LanguageModel {
       hiddenSize: resolved.hiddenSize,
       head: "wte.weight",
       sites: ["embedding", ...blockNames(resolved).flatMap((name) => [`${name}.attn`, `${name}.mlp`])],
-      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameter, tokens, drop),
+      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameters, parameter, tokens, drop),
     }),
   };
 }
@@ -121,13 +122,15 @@ function standardDeviation(name: string, layers: number): number {
 }
 
 /** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */
-function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
+function finalHidden(config: ResolvedConfig, parameters: Specs, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
   const [batch, length] = tokens.shape as [number, number];
   const d = config.hiddenSize;
   const tokenRows = tf.reshape(embedding(parameter("wte.weight"), tf.reshape(tokens, [-1])), [batch, length, d]);
   const positions = tf.slice(parameter("wpe.weight"), [0, 0], [length, d]);
   const embedded = drop(tf.reshape(tf.add(tokenRows, positions), [batch * length, d]), "embedding");
-  const last = blockNames(config).reduce((stream, name) => block(config, parameter, name, stream, batch, length, drop), embedded);
+  const last = throughBlocks(embedded, parameter, {
+    names: blockNames(config), parameters, recompute: config.recompute, apply: (stream, name, own) => block(config, own, name, stream, batch, length, drop),
+  });
   return layerNorm(last, parameter("ln_f.weight"), parameter("ln_f.bias"), config.layerNormEpsilon);
 }
 

@@ -4,13 +4,14 @@ import { embedding } from "../engine/ops/embedding.js";
 import { groupedAttention } from "../engine/ops/grouped-attention.js";
 import { projection } from "../engine/ops/projection.js";
 import { rmsNorm } from "../engine/ops/rms-norm.js";
-import { rotary, rotaryTables, type RotaryTables } from "../engine/ops/rotary.js";
+import { rotary, rotaryTables } from "../engine/ops/rotary.js";
 import { swiglu } from "../engine/ops/swiglu.js";
 import { elementCount } from "../engine/shape.js";
 import type { Specs, TensorSpec } from "../engine/types.js";
 import { parseConfig } from "../parse-config.js";
 import { truncatedNormal } from "../rng/distributions.js";
 import type { RandomKey } from "../rng/random-key.js";
+import { throughBlocks } from "./blocks.js";
 import type { LanguageModel } from "./language-model.js";
 import { scaled, type Parameters } from "./parameters.js";
 import { ropeFields, ropeFrequencies } from "./rope-frequencies.js";
@@ -82,7 +83,7 @@ export function llama(config: LlamaConfig): LanguageModel {
       hiddenSize,
       head: resolved.tiedHead ? EMBEDDING : HEAD,
       sites: ["embedding", ...blockNames(resolved).flatMap((name) => [`${name}.self_attn`, `${name}.mlp`])],
-      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameter, tokens, drop),
+      hidden: (parameter, tokens, drop) => finalHidden(resolved, parameters, parameter, tokens, drop),
     }),
   };
 }
@@ -131,19 +132,20 @@ function initialize(parameters: Specs, key: RandomKey): Record<string, Float32Ar
 }
 
 /** tokens int32 [B,T] to the normalized output of the last block, float32 [N,D]. */
-function finalHidden(config: ResolvedConfig, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
-  const [batch, length] = tokens.shape as [number, number];
-  const tables = rotaryTables(length, ropeFrequencies(config, config.hiddenSize / config.heads));
+function finalHidden(config: ResolvedConfig, parameters: Specs, parameter: Parameters, tokens: tf.Tensor, drop: Drop): tf.Tensor {
+  const batch = tokens.shape[0] as number;
   const embedded = drop(embedding(parameter(EMBEDDING), tf.reshape(tokens, [-1])), "embedding");
-  const last = blockNames(config).reduce((stream, name) => block(config, parameter, name, stream, batch, tables, drop), embedded);
+  const last = throughBlocks(embedded, parameter, {
+    names: blockNames(config), parameters, recompute: config.recompute, apply: (stream, name, own) => block(config, own, name, stream, batch, drop),
+  });
   return rmsNorm(last, parameter("model.norm.weight"), config.rmsNormEpsilon);
 }
 
 /** One pre-norm block: attention and feed-forward, each added to the residual stream float32 [N,D]. */
-function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, tables: RotaryTables, drop: Drop): tf.Tensor {
+function block(config: ResolvedConfig, parameter: Parameters, name: string, stream: tf.Tensor, batch: number, drop: Drop): tf.Tensor {
   const weight = (part: string): tf.Tensor => parameter(`${name}.${part}.weight`);
   const norm = (x: tf.Tensor, part: string): tf.Tensor => rmsNorm(x, weight(part), config.rmsNormEpsilon);
-  const attended = attention(config, weight, norm(stream, "input_layernorm"), batch, tables);
+  const attended = attention(config, weight, norm(stream, "input_layernorm"), batch);
   const middle = tf.add(stream, drop(projection(attended, weight("self_attn.o_proj")), `${name}.self_attn`));
   const inner = norm(middle, "post_attention_layernorm");
   const gated = swiglu(projection(inner, weight("mlp.gate_proj")), projection(inner, weight("mlp.up_proj")));
@@ -151,9 +153,11 @@ function block(config: ResolvedConfig, parameter: Parameters, name: string, stre
 }
 
 /** Normalized stream float32 [N,D] to the heads' outputs float32 [N,D]. */
-function attention(config: ResolvedConfig, weight: (part: string) => tf.Tensor, x: tf.Tensor, batch: number, tables: RotaryTables): tf.Tensor {
+function attention(config: ResolvedConfig, weight: (part: string) => tf.Tensor, x: tf.Tensor, batch: number): tf.Tensor {
   const { hiddenSize, heads, keyValueHeads } = config;
   const size = hiddenSize / heads;
+  // Made in each block anew, so that a block can be computed again; the compiled engine makes them once.
+  const tables = rotaryTables((x.shape[0] as number) / batch, ropeFrequencies(config, size));
   const rows = (part: string, count: number): tf.Tensor => tf.reshape(projection(x, weight(`self_attn.${part}`)), [batch, -1, count * size]);
   const byHead = (part: tf.Tensor, count: number): tf.Tensor => tf.transpose(tf.reshape(part, [batch, -1, count, size]), [0, 2, 1, 3]);
   const q = byHead(rotary(rows("q_proj", heads), heads, tables), heads);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectClose, expectNormClose } from "../../test/reference/closeness.js";
-import { evaluate, type HostTensor } from "../../test/reference/evaluate.js";
+import { evaluate, specsOf, type HostTensor } from "../../test/reference/evaluate.js";
 import { OnnxEngine } from "../engine/compiled-engine.js";
+import { trace } from "../engine/trace.js";
 import type { Engine, TensorFunction } from "../engine/types.js";
 import { dropoutMasks } from "../rng/dropout.js";
 import { RandomKey } from "../rng/random-key.js";
@@ -40,7 +41,7 @@ describe.each(Object.entries(MODELS))("%s", (_name, create) => {
 
   it("records an option in checkpoints only where it is set", () => {
     expect(Object.keys(plain.config)).not.toContain("dropout");
-    expect(create({ dropout: 0, zLossWeight: 0, logitSoftCap: 0, lossBlockSize: 0 }).config).toEqual(plain.config);
+    expect(create({ dropout: 0, zLossWeight: 0, logitSoftCap: 0, lossBlockSize: 0, recompute: true }).config).toEqual(plain.config);
     expect(create({ dropout: 0.1, lossBlockSize: 8 }).config).toEqual({ ...plain.config, dropout: 0.1, lossBlockSize: 8 });
   });
 
@@ -79,6 +80,15 @@ describe.each(Object.entries(MODELS))("%s", (_name, create) => {
       return sum + weight * (Math.log(own.reduce((a, logit) => a + Math.exp(logit), 0)) - (own[lossInputs.targets.data[row] as number] as number));
     }, 0);
     expectNormClose([await first(model.loss, lossInputs)], [expected], 1e-5, "loss");
+  });
+
+  it("has the same loss and gradients to the bit when blocks are computed again, with dropout", async () => {
+    const [kept, again] = [create({ dropout: 0.25 }), create({ dropout: 0.25, recompute: true })];
+    const given = { ...lossInputs, ...masksOf(kept, 0) };
+    const [expected, found] = [await evaluate(engine, lossAndGradients(kept), given), await evaluate(engine, lossAndGradients(again), given)];
+    expect(found).toEqual(expected);
+    const applied = (model: LanguageModel): number => trace("step", lossAndGradients(model), specsOf(given)).nodes.length;
+    expect(applied(again)).toBeGreaterThan(applied(kept));
   });
 
   it("has the same loss and gradients in blocks of the vocabulary", async () => {

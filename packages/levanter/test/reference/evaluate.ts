@@ -8,7 +8,7 @@ export interface HostTensor {
 
 /** Compiles a function, runs it once, and gives its results by name. */
 export async function evaluate(engine: Engine, fn: TensorFunction, inputs: Readonly<Record<string, HostTensor>>): Promise<Record<string, TensorData>> {
-  const specs: Specs = Object.fromEntries(Object.entries(inputs).map(([name, { shape, data }]) => [name, { shape, dtype: dtypeOf(data) }]));
+  const specs = specsOf(inputs);
   const program = await engine.compile("expression", fn, specs);
   const [read, written] = [engine.allocate(specs), engine.allocate(program.outputs)];
   for (const [name, { data }] of Object.entries(inputs)) (read.buffers[name] as EngineBuffer).write(data);
@@ -18,6 +18,11 @@ export async function evaluate(engine: Engine, fn: TensorFunction, inputs: Reado
   read.release();
   written.release();
   return results;
+}
+
+/** Shapes and element types of a test's tensors. */
+export function specsOf(inputs: Readonly<Record<string, HostTensor>>): Specs {
+  return Object.fromEntries(Object.entries(inputs).map(([name, { shape, data }]) => [name, { shape, dtype: dtypeOf(data) }]));
 }
 
 function dtypeOf(data: TensorData): DType {
