@@ -31,7 +31,7 @@ const optionFields = {
   peakFlops: z
     .union([z.number().positive(), z.literal("measure")])
     .optional()
-    .describe("peak in FLOP/s that utilization (mfu) is told against; measure: that of the engine's own matrix product, which takes a second. Default: the device's, where it is known"),
+    .describe("peak in FLOP/s that utilization (mfu) is told against; measure: that of the engine's own matrix product, which takes a second. Default: the GPU's, where it is known; the CPU has none"),
   engine: z.enum(["auto", "onnx", "tfjs-node-gpu", "tfjs-node", "wasm", "cpu"]).default("auto").describe("what computes; auto: the fastest that works"),
   device: z.enum(["auto", "cpu", "webgpu", "cuda"]).default("auto").describe("where it computes; auto: the CPU, or CUDA where tfjs-node-gpu is installed and sees a GPU"),
   precision: z.enum(["float32", "float16"]).optional().describe("in what matrix products compute; float16: on devices that have such products. Default: float32"),

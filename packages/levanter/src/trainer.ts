@@ -9,6 +9,7 @@ import type { EvaluationResult } from "./eval/loss-evaluator.js";
 import { FaultInjection } from "./fault-injection.js";
 import { measuredPeakFlops } from "./measured-peak.js";
 import type { LanguageModel } from "./models/language-model.js";
+import { devicePeakFlops } from "./models/device-peaks.js";
 import { buildModel } from "./models/model-config.js";
 import { TensorBoardTracker } from "./tracker/tensorboard-tracker.js";
 import type { Tracker } from "./tracker/tracker.js";
@@ -68,6 +69,8 @@ export interface TrainResult {
   readonly emaValidation: EvaluationResult | undefined;
   /** Directory of the last checkpoint. */
   readonly checkpoint: string;
+  /** Host memory that the copy for a checkpoint takes until it is written, in bytes. */
+  readonly snapshotBytes: number;
 }
 
 /**
@@ -143,7 +146,7 @@ export class Trainer {
           reports: [...(context === undefined ? [] : [everyStep("the task's context", reportTo(context))]), ...(options.onStep === undefined ? [] : [everyStep("onStep", options.onStep)])],
           openTrackers: (step) => this.#openTrackers(directory, step, log),
           faults,
-          peakFlops: config.peakFlops === "measure" ? await measuredPeakFlops(engine) : config.peakFlops,
+          peakFlops: await peakFlops(config, engine),
         });
       } finally {
         if (this.#options.engine === undefined) await engine.dispose();
@@ -194,6 +197,13 @@ function startEngine({ engine, device, precision, threads }: TrainerConfig, log:
     threads: threads === 0 ? undefined : threads,
     onNotice: log === undefined ? undefined : (line) => { log.warn(line); },
   });
+}
+
+/** What utilization is told against: what is asked for, or a GPU's data sheet. */
+async function peakFlops(config: TrainerConfig, engine: Engine): Promise<number | undefined> {
+  if (config.peakFlops === "measure") return measuredPeakFlops(engine);
+  const { device = "cpu", description } = engine;
+  return config.peakFlops ?? (device === "cpu" ? undefined : devicePeakFlops(description));
 }
 
 /** Options that may change between the starts of one run: its numbers do not depend on them. */
