@@ -1,9 +1,9 @@
 import * as tf from "@tensorflow/tfjs-core";
 
 /**
- * Gated linear unit with the SiLU as its gate's activation, gate·σ(gate)·up (Shazeer, arXiv:2002.05202, eq. 6).
+ * Gated linear unit with the SiLU as its gate's activation, y = gate·σ(gate)·up (Shazeer, arXiv:2002.05202, eq. 6).
  *
- * With s = σ(gate) and a = gate·s the derivative of the activation is s + a(1 − s).
+ * The activation's derivative is σ + gate·σ(1 − σ); times up that is y + σ(up − y), which takes one pass less over memory.
  *
  * @param gate - float32, any shape
  * @param up - float32 of the same shape
@@ -13,14 +13,15 @@ export function swiglu(gate: tf.Tensor, up: tf.Tensor): tf.Tensor {
     const [gated, linear, save] = args as [tf.Tensor, tf.Tensor, tf.GradSaveFunc];
     const sigma = tf.sigmoid(gated);
     const activated = tf.mul(gated, sigma);
-    save([linear, sigma, activated]);
-    return { value: tf.mul(activated, linear), gradFunc: swigluGradients };
+    const value = tf.mul(activated, linear);
+    save([linear, sigma, activated, value]);
+    return { value, gradFunc: swigluGradients };
   });
   return op(gate, up);
 }
 
 function swigluGradients(dy: tf.Tensor, saved: tf.Tensor[]): tf.Tensor[] {
-  const [up, sigma, activated] = saved as [tf.Tensor, tf.Tensor, tf.Tensor];
-  const slope = tf.add(sigma, tf.sub(activated, tf.mul(activated, sigma)));
-  return [tf.mul(tf.mul(dy, up), slope), tf.mul(dy, activated)];
+  const [up, sigma, activated, value] = saved as [tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor];
+  const slope = tf.add(value, tf.mul(sigma, tf.sub(up, value)));
+  return [tf.mul(dy, slope), tf.mul(dy, activated)];
 }
