@@ -3,15 +3,16 @@ import { isElementwise } from "./elementwise.js";
 import { isOp, operationName, type Graph, type OpName, type Value } from "./graph.js";
 import { lower, type LoweredModel } from "./lowering/lower.js";
 import { optimize } from "./passes/optimize.js";
+import { productForms } from "./passes/product-forms.js";
 import { trace } from "./trace.js";
 import type { Specs, TensorFunction, TensorSpec } from "./types.js";
 
 /** Elements per piece when an element-wise or reducing function walks over groups: 256 KiB of float32, so that a few operands fit a core's cache. */
 export const CHUNK_ELEMENTS = 65_536;
 
-/** Traces, optimizes and lowers a function of fixed shapes. */
+/** Traces, optimizes and lowers a function of fixed shapes, for the CPU. */
 export function compileToOnnx(name: string, fn: TensorFunction, inputs: Specs): LoweredModel {
-  return lower(optimize(trace(name, fn, inputs)));
+  return lower(productForms(optimize(trace(name, fn, inputs))));
 }
 
 /**

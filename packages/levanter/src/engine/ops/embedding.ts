@@ -28,7 +28,8 @@ export function embedding(table: tf.Tensor, indices: tf.Tensor): tf.Tensor2D {
 export function scatterAddRows(rows: number, indices: tf.Tensor, updates: tf.Tensor): tf.Tensor2D {
   const width = updates.shape[1] as number;
   if (tf.getKernel("ScatterAddRows", tf.getBackend()) !== undefined) {
-    const base = tf.zeros([rows, width]);
+    // Not tf.zeros, which makes an array of all its elements, only to be found uniform.
+    const base = tf.fill([rows, width], 0);
     return tf.engine().runKernel<tf.Tensor2D>("ScatterAddRows", { base, indices, updates });
   }
   // The wasm backend has no segment sum: there the one-hot product does the same.

@@ -1,6 +1,7 @@
 import { isOp, type Node, type OpName, type Value } from "../graph.js";
 import { sameShape } from "../shape.js";
 import type { RewriteContext, Rule } from "./rewrite.js";
+import { switchableRules } from "./switches.js";
 import { uniformValue } from "./uniform.js";
 
 /** The index of the node's input that a node of this operation made and that nothing else uses. */
@@ -44,17 +45,17 @@ const biasedProduct: Rule = (context) => {
 };
 
 /** `x + scatterAddRows(0, ...)`: scatter onto x. */
-const scatterOntoSum: Rule = (context) => {
-  const { node, inputs, builder } = context;
+const scatterOntoSum: Rule = ({ node, inputs, uses, builder }) => {
   if (node.op !== "add") return undefined;
-  const at = soleUseOf(context, "scatterAddRows");
-  if (at === -1) return undefined;
-  const [base, indices, updates] = (inputs[at] as Value).producer?.inputs ?? [];
-  const other = inputs[1 - at] as Value;
-  if (base === undefined || indices === undefined || updates === undefined || uniformValue(base) !== 0) return undefined;
-  if (!sameShape(other.shape, base.shape)) return undefined;
-  return builder.apply("scatterAddRows", [other, indices, updates], {}, node.outputs);
+  for (const at of [0, 1]) {
+    const scatter = (inputs[at] as Value).producer;
+    const other = inputs[1 - at] as Value;
+    if (!isOp(scatter, "scatterAddRows") || uses(node.inputs[at] as Value) !== 1) continue;
+    const [base, indices, updates] = scatter.inputs as readonly [Value, Value, Value];
+    if (uniformValue(base) === 0 && sameShape(other.shape, base.shape)) return builder.apply("scatterAddRows", [other, indices, updates], {}, node.outputs);
+  }
+  return undefined;
 };
 
 /** Rules that merge a node with the only producer of one of its inputs. */
-export const FUSIONS: readonly Rule[] = [scaledProduct, biasedProduct, scatterOntoSum];
+export const fusions = switchableRules({ scaledProduct, biasedProduct, scatterOntoSum });

@@ -75,6 +75,11 @@ describe("optimize", () => {
   it("scatters onto the other term of a sum", () => {
     const graph = optimized(({ ids, u, t }) => tf.add(t as tf.Tensor, scatterAddRows(5, ids as tf.Tensor, u as tf.Tensor)), { ids: [3], u: [3, 2], t: [5, 2] });
     expect(ops(graph)).toEqual(["scatterAddRows"]);
+    const tied = optimized(({ ids, u, h, t }) => {
+      const head = tf.add(tf.matMul(h as tf.Tensor, t as tf.Tensor), scatterAddRows(5, ids as tf.Tensor, u as tf.Tensor));
+      return tf.add(head, scatterAddRows(5, ids as tf.Tensor, tf.neg(u as tf.Tensor)));
+    }, { ids: [3], u: [3, 2], h: [5, 4], t: [4, 2] });
+    expect(ops(tied)).toEqual(["matmul", "scatterAddRows", "neg", "scatterAddRows"]);
   });
 
   it("drops neutral operands, double casts, reshapes of reshapes and dead code", () => {

@@ -1,5 +1,5 @@
 import type { Graph } from "../graph.js";
-import { FUSIONS } from "./fuse.js";
+import { fusions } from "./fuse.js";
 import { rewrite } from "./rewrite.js";
 import { schedule } from "./schedule.js";
 import { SIMPLIFICATIONS } from "./simplify.js";
@@ -8,7 +8,7 @@ import { SIMPLIFICATIONS } from "./simplify.js";
 export function optimize(graph: Graph): Graph {
   let current = graph;
   for (;;) {
-    const next = rewrite(rewrite(current, SIMPLIFICATIONS), FUSIONS);
+    const next = rewrite(rewrite(current, SIMPLIFICATIONS), fusions());
     if (next.nodes.length === current.nodes.length) return schedule(next);
     current = next;
   }
