@@ -211,16 +211,19 @@ describe("trackers", () => {
       log: { ...silentLogger, warn: (message) => void warnings.push(message) },
     };
     const config: TrainerConfigInput = { trackers: ["tensorboard"], emaBeta: 0.5, peakFlops: 1e9, logEvery: 2 };
-    await trainWithFault(11, () => train(path, config, {}, settings));
+    const { snapshotBytes } = await trainWithFault(11, () => train(path, config, {}, settings));
+    // Parameters, two moments, the average.
+    expect(snapshotBytes).toBe(4 * 4 * Object.values(model.parameters).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0));
     expect(other).toEqual([{ steps: 12 }, "finished", { step: 12 }, "finished"]);
-    expect(seen.map(([step]) => step)).toEqual([2, 4, 6, 6, 8, 10, 10, 12, 12]);
+    expect(seen.map(([step]) => step)).toEqual([2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 12]);
+    expect(seen[2]).toEqual([4, { "checkpoint/snapshot_bytes": snapshotBytes, "checkpoint/blocked_seconds": expect.any(Number) as number }]);
     expect(Object.keys(seen[0]?.[1] ?? {})).toEqual(expect.arrayContaining(["train/loss", "train/gradient_norm", "optim/learning_rate", "throughput/tokens_per_second", "throughput/duration"]));
     expect(Object.keys(seen.at(-1)?.[1] ?? {})).toEqual(["eval/loss", "eval/bpb", "eval/ema/loss", "eval/ema/bpb"]);
     expect(warnings).toEqual(Array.from({ length: 2 }, () => "a tracker could not be opened; training goes on without it"));
     const file = await readFile(join(path, "tensorboard", "events.out.tfevents"));
     const steps = [...decodeRecords(file)].map(({ data }) => stepOfEvent(data));
-    // The version and the options; each line of metrics; each evaluation; the summary.
-    expect(steps).toEqual([0, 0, 2, 4, 6, 6, 8, 10, 12, 12, 12]);
+    // The version and the options; each line of metrics; each evaluation and checkpoint; the summary.
+    expect(steps).toEqual([0, 0, 2, 4, 4, 6, 6, 8, 8, 10, 12, 12, 12, 12]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Logger } from "@marin/iris";
+import type { SaveReport } from "./checkpoint/checkpointer.js";
 import type { EvaluationResult } from "./eval/loss-evaluator.js";
 import type { StepInfo } from "./step-info.js";
 import { CompositeTracker } from "./tracker/composite-tracker.js";
@@ -56,6 +57,11 @@ export class RunRecords {
     await this.#metrics.amend({ ...(last?.step === info.step ? last : rowOf(info, {})), ...evaluation });
     const { validation, emaValidation } = evaluation;
     await this.#trackers.log(info.step, { ...evaluationMetrics("eval", validation), ...(emaValidation === undefined ? {} : evaluationMetrics("eval/ema", emaValidation)) });
+  }
+
+  /** Takes what a checkpoint asks of memory and time. */
+  async addCheckpoint({ step, snapshotBytes, blockedSeconds }: SaveReport): Promise<void> {
+    await this.#trackers.log(step, { "checkpoint/snapshot_bytes": snapshotBytes, "checkpoint/blocked_seconds": blockedSeconds });
   }
 
   /** The evaluation that was made after a step, where it is the last one on record. */

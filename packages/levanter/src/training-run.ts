@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Checkpointer, type CheckpointContent } from "./checkpoint/checkpointer.js";
 import type { RunIdentity } from "./checkpoint/metadata.js";
 import { corruptFile } from "./checkpoint/safetensors.js";
+import { snapshotBytesOf } from "./checkpoint/write-checkpoint.js";
 import { batchSchedule, microbatchSizeOf, type BatchSchedule } from "./data/batch-schedule.js";
 import type { Batch } from "./data/batch.js";
 import type { TokenStore } from "./data/token-store.js";
@@ -181,6 +182,7 @@ export class TrainingRun {
       await this.#clock.time("hooks", () => hooks.begin(info));
       // Hooks and validation may take long: the step is saved before them, and a run that goes on from it makes up for those that had not ended.
       const saving = await this.#clock.time("checkpoint", () => this.#checkpointer.afterStep(this.#content(info), { force: done === steps }));
+      if (saving !== undefined) await records.addCheckpoint(saving);
       await this.#clock.time("hooks", () => hooks.run(info, saving !== undefined));
       evaluation = evaluates ? await this.#evaluate(records, info) : undefined;
     }
@@ -193,6 +195,7 @@ export class TrainingRun {
       validation: evaluation?.validation,
       emaValidation: evaluation?.emaValidation,
       checkpoint: this.#checkpointer.saved?.directory ?? "",
+      snapshotBytes: snapshotBytesOf(this.#state.groups),
     };
   }
 

@@ -6,7 +6,7 @@ import { requireJson, requireSameRun, type JsonValue, type RunIdentity } from ".
 import { readCheckpoint } from "./read-checkpoint.js";
 import { decideSave, requirePolicies, type PermanentPolicy, type SaveKind } from "./save-policy.js";
 import { checkpointPath, newestCheckpoint, promoteCheckpoint, pruneCheckpoints, type StoredCheckpoint } from "./stored-checkpoints.js";
-import { takeSnapshot, writeCheckpoint, type CheckpointGroups, type Snapshot } from "./write-checkpoint.js";
+import { snapshotBytesOf, takeSnapshot, writeCheckpoint, type CheckpointGroups, type Snapshot } from "./write-checkpoint.js";
 
 /** What a checkpoint of a step holds. */
 export interface CheckpointContent {
@@ -158,7 +158,7 @@ export class Checkpointer {
     const state = requireJson(content.state);
     const snapshot = await takeSnapshot(content.groups);
     this.#start(target, state, snapshot);
-    return report(target, snapshot.bytes);
+    return report(target, snapshotBytesOf(content.groups));
   }
 
   /** Waits for the write under way. Throws what made it fail, once. */

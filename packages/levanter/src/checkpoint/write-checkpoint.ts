@@ -24,8 +24,6 @@ export type CheckpointGroups = Readonly<Record<string, CheckpointGroup>>;
 /** Groups in host memory, at one moment. */
 export interface Snapshot {
   readonly groups: Readonly<Record<string, { readonly specs: Specs; readonly values: Readonly<Record<string, Float32Array>> }>>;
-  /** Memory that it takes, in bytes, until it is written. */
-  readonly bytes: number;
 }
 
 /** What a checkpoint says beside its tensors. */
@@ -37,10 +35,14 @@ export interface CheckpointDescription {
   readonly state: JsonValue;
 }
 
+/** Host memory that a copy of groups takes, in bytes. */
+export function snapshotBytesOf(groups: CheckpointGroups): number {
+  return Object.values(groups).reduce((sum, { specs }) => sum + Object.values(specs).reduce((bytes, { shape }) => bytes + 4 * elementCount(shape), 0), 0);
+}
+
 /** Copies groups to host memory, once. */
 export async function takeSnapshot(groups: CheckpointGroups): Promise<Snapshot> {
   const taken: Record<string, { specs: Specs; values: Record<string, Float32Array> }> = {};
-  let bytes = 0;
   for (const [group, { specs, buffers }] of Object.entries(groups)) {
     const values: Record<string, Float32Array> = {};
     for (const [name, spec] of Object.entries(specs)) {
@@ -49,11 +51,10 @@ export async function takeSnapshot(groups: CheckpointGroups): Promise<Snapshot> 
         throw new TypeError(`tensor ${name} of ${group} is not held as float32 of shape [${spec.shape.join(", ")}]`);
       }
       values[name] = data;
-      bytes += data.byteLength;
     }
     taken[group] = { specs, values };
   }
-  return { groups: taken, bytes };
+  return { groups: taken };
 }
 
 /**
