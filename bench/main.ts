@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { COMPARED_STEPS } from "./comparison.js";
+import { benchExplain } from "./explain.js";
 import { describeMachine } from "./machine.js";
 import { BENCH_MODEL_NAMES, BENCH_MODELS, type BenchModelName } from "./models.js";
 import { PEER_NAMES, PEERS, type PeerName } from "./peers.js";
@@ -19,17 +20,21 @@ const OPTIONS = {
   batch: { type: "string" },
   length: { type: "string" },
   device: { type: "string", default: "cpu" },
+  top: { type: "string", default: "20" },
   json: { type: "boolean", default: false },
   list: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
 
+const BENCHMARKS = ["train", "explain"];
 const DEVICES = ["cpu", "webgpu", "cuda"];
 
 function usage(): string {
   return `Usage: pnpm bench train [options]
+       pnpm bench explain [--model NAME] [--threads N] [--top N]
 
-One training step (forward, backward, clipping, AdamW) of levanter's compiled engine against other implementations of the same step.
+train: one training step (forward, backward, clipping, AdamW) of levanter's compiled engine against other implementations of the same step.
+explain: the operations of the compiled gradient program, with FLOPs, bytes and measured times.
 
 Models (--model):
 ${listing(BENCH_MODEL_NAMES.map((name) => [name, BENCH_MODELS[name].summary]))}
@@ -47,6 +52,7 @@ Options:
   --batch N       rows of a batch instead of the model's
   --length N      tokens of a row instead of the model's
   --device NAME   where levanter computes: ${DEVICES.join(", ")} (default cpu); the peers stay on the CPU
+  --top N         operations that explain lists (default 20)
   --json          print one JSON object instead of tables (with pnpm --silent: nothing else)
   --list          names of the benchmarks
   --help          this text
@@ -63,13 +69,17 @@ function listing(entries: readonly (readonly [string, string])[]): string {
 async function main(): Promise<void> {
   const { values, positionals } = parseCommandLine();
   if (values.help) return print(usage());
-  if (values.list) return print("train");
+  if (values.list) return print(BENCHMARKS.join("\n"));
   const [name, ...more] = positionals;
-  if (name !== "train" || more.length > 0) throw new UsageError(name === undefined ? "name a benchmark" : `no benchmark "${positionals.join(" ")}"; there is: train`);
+  if (name === undefined) throw new UsageError("name a benchmark");
+  if (!BENCHMARKS.includes(name) || more.length > 0) throw new UsageError(`no benchmark "${positionals.join(" ")}"; there are ${BENCHMARKS.join(", ")}`);
+  const model = oneOf("model", values.model, BENCH_MODEL_NAMES) as BenchModelName;
+  const threads = wholeNumber("threads", values.threads, 1);
+  if (name === "explain") return print(await benchExplain({ model, threads, top: wholeNumber("top", values.top, 1) }));
   const options: TrainBenchOptions = {
-    model: oneOf("model", values.model, BENCH_MODEL_NAMES) as BenchModelName,
+    model,
     peers: values.peers.split(",").map((peer) => oneOf("peers", peer, PEER_NAMES) as PeerName),
-    threads: wholeNumber("threads", values.threads, 1),
+    threads,
     device: oneOf("device", values.device, DEVICES),
     rounds: optionalNumber("rounds", values.rounds, 1),
     steps: optionalNumber("steps", values.steps, 1),

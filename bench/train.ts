@@ -57,10 +57,10 @@ export async function benchTrain(options: TrainBenchOptions, onRow: (row: TrainR
   const directory = await mkdtemp(join(tmpdir(), "marin-bench-"));
   try {
     await writeTrainWorkload(directory, shape);
-    const torch = await findInterpreter("torch", "system");
+    const torch = await calibratingPython();
     const rows: TrainRow[] = [];
     for (const peer of options.peers) {
-      const row = { peer, ...(await measure(peer, directory, size, options, "python" in torch ? torch.python : undefined)) };
+      const row = { peer, ...(await measure(peer, directory, size, options, torch)) };
       rows.push(row);
       onRow(row, shape, size);
     }
@@ -68,6 +68,15 @@ export async function benchTrain(options: TrainBenchOptions, onRow: (row: TrainR
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** A Python whose PyTorch measures products: the system's, else the optional set-up's. */
+async function calibratingPython(): Promise<string | undefined> {
+  for (const setup of ["system", "optional"] as const) {
+    const found = await findInterpreter("torch", setup);
+    if ("python" in found) return found.python;
+  }
+  return undefined;
 }
 
 /** The model's sizes with those of the command line. */

@@ -1,10 +1,12 @@
-import type { Engine } from "@marin/levanter";
+import type { Engine, Program } from "@marin/levanter";
 
 /** An engine that knows how long it compiled, and how long its programs ran. */
 export interface TimedEngine {
   readonly engine: Engine;
   /** Time spent tracing and compiling so far. */
   readonly compileMilliseconds: () => number;
+  /** The function compiled last under this name. */
+  readonly program: (name: string) => Program;
   /** What ran since the last call: time in which at least one program ran, and the time of each program. */
   readonly take: () => { readonly inside: number; readonly programs: Readonly<Record<string, number>> };
 }
@@ -19,6 +21,7 @@ export function timed(target: Engine): TimedEngine {
   let compiling = 0;
   let [running, since, inside] = [0, 0, 0];
   let programs: Record<string, number> = {};
+  const compiled = new Map<string, object>();
 
   const timedRun = async (name: string, run: () => Promise<unknown>): Promise<unknown> => {
     const start = performance.now();
@@ -49,6 +52,7 @@ export function timed(target: Engine): TimedEngine {
       const start = performance.now();
       const program = (await own.apply(target, args)) as object;
       compiling += performance.now() - start;
+      compiled.set(name, program);
       return forwarding(program, (member, run) => (member === "run" ? (...given: unknown[]) => timedRun(name, () => run.apply(program, given) as Promise<unknown>) : undefined));
     };
   });
@@ -56,6 +60,11 @@ export function timed(target: Engine): TimedEngine {
   return {
     engine,
     compileMilliseconds: () => compiling,
+    program(name) {
+      const found = compiled.get(name);
+      if (found === undefined) throw new TypeError(`no program "${name}" was compiled`);
+      return found as Program;
+    },
     take() {
       const taken = { inside, programs };
       [inside, programs] = [0, {}];
