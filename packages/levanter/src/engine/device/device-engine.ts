@@ -42,7 +42,7 @@ export class DeviceEngine implements Engine {
   readonly #precision: Precision;
   readonly #groups = new Set<DeviceGroup>();
   readonly #programs = new Set<{ dispose(): void }>();
-  readonly #left = new Map<string, Readonly<Record<string, number>>>();
+  readonly #left = new Map<string, readonly string[]>();
   readonly #programContext: ProgramContext;
 
   private constructor(context: DeviceContext, where: string, precision: Precision) {
@@ -81,7 +81,7 @@ export class DeviceEngine implements Engine {
 
   /** Operators that the device's provider did not take, by program: `gradients: OneHot x 2`. Empty where all of every program runs on the device. */
   get leftToCpu(): readonly string[] {
-    return [...this.#left].flatMap(([program, operators]) => Object.entries(operators).map(([operator, count]) => `${program}: ${operator}${count === 1 ? "" : ` x ${count}`}`));
+    return [...this.#left].flatMap(([program, operators]) => operators.map((operator) => `${program}: ${operator}`));
   }
 
   /** What went between host and device since the start. */

@@ -107,7 +107,7 @@ export class DeviceProgram implements Program {
   }
 
   explain(): Promise<ProgramExplanation> {
-    return Promise.resolve(explainGraph("onnx", this.#graph));
+    return Promise.resolve({ ...explainGraph("onnx", this.#graph), leftToCpu: this.#session.leftToCpu });
   }
 
   dispose(): void {

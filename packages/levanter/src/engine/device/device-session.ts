@@ -15,8 +15,8 @@ export type DeviceValues = Readonly<Record<string, Pointer>>;
 /** A graph compiled for a device. Inputs and outputs may lie in host memory or on the device; the runtime copies those that lie elsewhere than they are needed. */
 export class DeviceSession {
   readonly session: Pointer;
-  /** Operators that the device's provider did not take, each with how often, in alphabetical order: `{ OneHot: 1 }`. */
-  readonly leftToCpu: Readonly<Record<string, number>>;
+  /** Operators that the device's provider did not take, each with how often, in alphabetical order: `OneHot x 2`. */
+  readonly leftToCpu: readonly string[];
   readonly #api: DeviceApi;
   readonly #names = new Map<string, Buffer>();
   #released = false;
@@ -25,7 +25,7 @@ export class DeviceSession {
     this.#api = api;
     this.session = session;
     countHandle("session", 1);
-    this.leftToCpu = countOperators(api, session);
+    this.leftToCpu = operatorsOnCpu(api, session);
   }
 
   /** Compiles a serialized ONNX model. */
@@ -82,10 +82,10 @@ export class DeviceSession {
   }
 }
 
-function countOperators(api: DeviceApi, session: Pointer): Readonly<Record<string, number>> {
+function operatorsOnCpu(api: DeviceApi, session: Pointer): readonly string[] {
   const counts = new Map<string, number>();
   for (const { provider, operator } of api.placedNodes(session)) {
     if (provider === cpuProvider) counts.set(operator, (counts.get(operator) ?? 0) + 1);
   }
-  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([operator, count]) => (count === 1 ? operator : `${operator} x ${count}`));
 }

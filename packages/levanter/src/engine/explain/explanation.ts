@@ -66,4 +66,6 @@ export interface ProgramExplanation {
   };
   /** Empty where times were not measured. */
   readonly fused: readonly FusedNode[];
+  /** Of a program on a device: operators that its provider left to the CPU, as `OneHot x 2`. */
+  readonly leftToCpu?: readonly string[];
 }

@@ -8,7 +8,7 @@ export interface FormatOptions {
 
 /** An explanation as text for people: totals, a table by kind of operation, and one of the operations that matter most. Lines end with a newline. */
 export function formatExplanation(explanation: ProgramExplanation, options: FormatOptions = {}): string {
-  const { name, engine, nodes, operations, totals, fused } = explanation;
+  const { name, engine, nodes, operations, totals, fused, leftToCpu } = explanation;
   const timed = totals.milliseconds !== undefined;
   const figures = [`${nodes.length} operations`, `${giga(totals.flops)} GFLOP`, `${mebi(totals.bytes)} MiB read and written`, `${mebi(totals.heldBytes)} MiB held between`];
   if (totals.milliseconds !== undefined && totals.runMilliseconds !== undefined) {
@@ -22,6 +22,7 @@ export function formatExplanation(explanation: ProgramExplanation, options: Form
   const byWeight = [...nodes].sort((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.flops - a.flops || b.bytes - a.bytes).slice(0, options.top ?? 20);
   const sections = [
     `${name} (${engine}): ${figures.join(", ")}`,
+    ...(leftToCpu === undefined ? [] : [`left to the CPU: ${leftToCpu.join(", ") || "nothing"}`]),
     table(["operation", "count", ...headings], 1, [
       ...operations.map((operation) => [operation.op, String(operation.count), ...costs(operation)]),
       ...fused.map((node) => [`${node.operator} (made by the runtime: ${node.name})`, "1", "", "", fixed(node.milliseconds), share(node.milliseconds), ""]),
