@@ -11,14 +11,16 @@ import { between, drawn, seeds, shapes, whole, type OperationCase, type Operatio
 const common = between(-2, 2);
 const small = fc.integer({ min: 1, max: 5 });
 
-function operation<A>(name: string, group: string, attributes: fc.Arbitrary<A>, made: (attributes: A, seed: number) => Omit<OperationCase, "label">, large: A): OperationSpec {
+/** An operation whose calls follow from attributes and a seed. */
+export function operation<A>(name: string, group: string, attributes: fc.Arbitrary<A>, made: (attributes: A, seed: number) => Omit<OperationCase, "label">, large: A): OperationSpec {
   const labelled = (value: A, seed: number): OperationCase => ({ label: JSON.stringify(value), ...made(value, seed) });
   return { name, group, cases: fc.tuple(attributes, seeds).map(([value, seed]) => labelled(value, seed)), large: labelled(large, 1) };
 }
 
 const PRODUCTS = "products";
 const PLACES = "places given by indices";
-const OWN = "levanter's own";
+/** Group of the operations of `engine/ops`. */
+export const OWN = "levanter's own";
 
 const products = fc.record({ batch: shapes(0, 2, 3), m: small, k: small, n: small, transposeA: fc.boolean(), transposeB: fc.boolean() });
 const LARGE_PRODUCT = { batch: [3], m: 129, k: 257, n: 193, transposeA: false, transposeB: false };
@@ -71,7 +73,8 @@ function layerNorm64(x: Array64, gamma: Array64, beta: Array64, epsilon: number)
   return mapped((value, centre, spread, scale, shift) => ((value - centre) / Math.sqrt(spread + epsilon)) * scale + shift, x, mean, variance, gamma, beta);
 }
 
-function attention64(q: Array64, k: Array64, v: Array64): Array64 {
+/** Causal attention. */
+export function attention64(q: Array64, k: Array64, v: Array64): Array64 {
   const scale = 1 / Math.sqrt(q.shape.at(-1) as number);
   const scores = product(q, swapped(k));
   const masked = build(scores.shape, (place) => ((place.at(-1) as number) > (place.at(-2) as number) ? -1e9 : at(scores, place) * scale));
