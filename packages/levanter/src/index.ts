@@ -16,6 +16,7 @@ export type { ShardedTokenLedger, TokenLedger } from "./data/token-ledger.js";
 export { joinTokenStores } from "./data/join-token-stores.js";
 export { TokenStoreWriter, type TokenStoreOptions } from "./data/token-store-writer.js";
 export { TokenStore } from "./data/token-store.js";
+export type { Precision } from "./engine/device/precision.js";
 export { selectEngine, type EngineDevice, type EngineSelection } from "./engine/select.js";
 export { defineOperator, type Operator, type OperatorDefinition, type OperatorGradient, type OperatorLowering } from "./engine/operator.js";
 export type { OperatorAttributes } from "./engine/operator-registry.js";
