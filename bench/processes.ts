@@ -29,7 +29,7 @@ export async function runPeer<Report>(file: string, args: readonly string[], thr
     return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Report;
   } catch (error) {
     const killed = (error as { readonly killed?: boolean }).killed === true;
-    throw new PeerError(`${file} ${killed ? `took longer than ${TIMEOUT_MINUTES} minutes` : `failed: ${lastLine(error)}`}`, { cause: error });
+    throw new PeerError(`${file} ${killed ? `took longer than ${TIMEOUT_MINUTES} minutes` : `failed: ${failure(error)}`}`, { cause: error });
   }
 }
 
@@ -48,14 +48,16 @@ export async function findPython(module: string, interpreters: readonly string[]
       const { stdout } = await run(python, ["-c", `import ${module}; print(${module}.__version__)`]);
       return { python, version: stdout.trim() };
     } catch (error) {
-      tried.push(`${python}: ${lastLine(error)}`);
+      tried.push(`${python}: ${failure(error)}`);
     }
   }
   return { reason: tried.length === 0 ? cure : `${tried.join("; ")}; ${cure}` };
 }
 
-function lastLine(error: unknown): string {
+/** The line that says what went wrong: an error's own, since Node prints a stack after it, else the last. */
+export function failure(error: unknown): string {
   const failed = error as { stderr?: unknown; message?: unknown };
   const text = typeof failed.stderr === "string" && failed.stderr.trim() !== "" ? failed.stderr : String(failed.message ?? error);
-  return text.trimEnd().split("\n").at(-1) ?? "";
+  const lines = text.trimEnd().split("\n");
+  return lines.findLast((line) => /^[\w.]*(Error|Exception)\b/.test(line)) ?? lines.at(-1) ?? "";
 }

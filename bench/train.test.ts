@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { BENCH_MODELS, modelOf } from "./models.js";
 import { loadWorkload } from "./peers/protocol.js";
 import { timed } from "./peers/timed-engine.js";
-import { findPython, peerEnvironment } from "./processes.js";
+import { failure, findPython, peerEnvironment } from "./processes.js";
 import { repetitionsOf } from "./train.js";
 import { writeTrainWorkload } from "./train-workload.js";
 
@@ -28,6 +28,13 @@ describe("the environment of a measured program", () => {
     const environment = peerEnvironment({ PATH: "/bin", OPENBLAS_CORETYPE: "Haswell", OPENBLAS_L2_SIZE: "1" }, 2);
     expect(environment).toMatchObject({ PATH: "/bin", OMP_NUM_THREADS: "2", OPENBLAS_NUM_THREADS: "2", MKL_NUM_THREADS: "2" });
     expect(Object.keys(environment).filter((name) => /CORETYPE|L2_SIZE/.test(name))).toEqual([]);
+  });
+
+  it("keeps the line of a failed program that says why: not Node's stack, nor its version below", () => {
+    const node = "/x/index.js:1\nthrow it\n^\n\nRangeError: memory cannot grow\n    at f (/x/index.js:1:1)\n\nNode.js v20.20.2\n";
+    expect(failure({ stderr: node, message: "Command failed" })).toBe("RangeError: memory cannot grow");
+    expect(failure({ stderr: 'Traceback\n  File "x.py"\nModuleNotFoundError: No module named \'torch\'\n' })).toBe("ModuleNotFoundError: No module named 'torch'");
+    expect(failure(new Error("spawn ENOENT"))).toBe("spawn ENOENT");
   });
 
   it("says which interpreters were tried when none has the package", async () => {
