@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { elementCount } from "../engine/shape.js";
 import { gpt2 } from "./gpt2.js";
+import { llama } from "./llama.js";
 import { buildModel, modelConfigSchema, type ModelPreset } from "./model-config.js";
 
 it.each<[ModelPreset, number]>([
@@ -19,4 +20,15 @@ it("builds a model from its fields, with the tokens' vocabulary where none is gi
   const fields = { layers: 1, hiddenSize: 8, heads: 2, sequenceLength: 16 };
   expect(buildModel(modelConfigSchema.parse(fields), 40).config).toEqual(gpt2({ ...fields, vocabSize: 40 }).config);
   expect(buildModel(modelConfigSchema.parse({ ...fields, vocabSize: 64 }), 40).vocabSize).toBe(64);
+});
+
+it("builds a Llama by name or from its fields", () => {
+  const fields = { type: "llama", layers: 1, hiddenSize: 8, intermediateSize: 12, heads: 2, keyValueHeads: 1, sequenceLength: 16, ropeScaling: "llama3", dropout: 0.1 } as const;
+  const { type: _type, ...shape } = fields;
+  expect(buildModel(modelConfigSchema.parse(fields), 40).config).toEqual(llama({ ...shape, vocabSize: 40 }).config);
+  expect(buildModel("llama-mini", 8192)).toMatchObject({ type: "llama", maxSequenceLength: 512, transformer: { keyValueHeads: 2, gated: true } });
+});
+
+it.each([{ type: "llama", heads: 4, keyValueHeads: 3, hiddenSize: 16 }, { type: "llama", layerNormEpsilon: 1e-5 }, { type: "gpt2", keyValueHeads: 1 }, { type: "bigram" }])("refuses %j", (fields) => {
+  expect(modelConfigSchema.safeParse(fields).success).toBe(false);
 });
