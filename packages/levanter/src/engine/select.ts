@@ -66,8 +66,21 @@ async function start(name: EngineName, threads: number | undefined, notice: (lin
 }
 
 async function startOnDevice(device: "webgpu" | "cuda", { threads, precision = "float32" }: EngineSelection): Promise<Engine> {
-  const { DeviceEngine } = await import("./device/device-engine.js");
+  const { DeviceEngine } = await loadDevices(device);
   return DeviceEngine.create({ device, precision, ...(threads === undefined ? {} : { threads }) });
+}
+
+/** Devices are reached through koffi alone, whose native part is loaded with the module. */
+async function loadDevices(device: string): Promise<typeof import("./device/device-engine.js")> {
+  try {
+    return await import("./device/device-engine.js");
+  } catch (cause) {
+    const [reason] = (cause as Error).message.split("\n");
+    throw new MarinError("LEVANTER_RUNTIME_UNAVAILABLE", `device "${device}" is reached through koffi, which could not be loaded: ${reason ?? ""}. Reinstall it: pnpm install --force`, {
+      cause,
+      data: { device },
+    });
+  }
 }
 
 /** Loaded where it is needed only: it brings the compiled engine along. */

@@ -1,5 +1,7 @@
-/** Looks for the runtime where koffi's native part cannot be loaded, and prints as JSON which way is then taken and what is said. */
+/** Looks for the runtime where koffi's native part cannot be loaded, and prints as JSON which way is then taken and what is said, and what a device says. */
+import { isMarinError } from "@marin/iris";
 import { loadRuntime } from "../../src/engine/runtime/load-runtime.js";
+import { selectEngine } from "../../src/engine/select.js";
 
 const { dlopen } = process;
 process.dlopen = (...parameters: Parameters<typeof dlopen>) => {
@@ -9,4 +11,5 @@ process.dlopen = (...parameters: Parameters<typeof dlopen>) => {
 };
 const notices: string[] = [];
 const runtime = await loadRuntime((line) => notices.push(line));
-process.stdout.write(JSON.stringify({ kind: runtime.kind, notices }));
+const device = await selectEngine({ device: "webgpu" }).catch((error: unknown) => error);
+process.stdout.write(JSON.stringify({ kind: runtime.kind, notices, device: isMarinError(device) ? { code: device.code, message: device.message } : undefined }));

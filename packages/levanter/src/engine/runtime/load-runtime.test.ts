@@ -32,6 +32,7 @@ test("where koffi is absent, the line says what brings it back", async () => {
   expect(await runScript("koffi-absent.ts")).toEqual({
     kind: "node",
     notices: [expect.stringMatching(/copies tensors at each call: koffi could not be loaded: .*\. Reinstall it: pnpm install --force$/)],
+    device: { code: "LEVANTER_RUNTIME_UNAVAILABLE", message: expect.stringMatching(/^device "webgpu" is reached through koffi, which could not be loaded: .*\. Reinstall it: pnpm install --force$/) },
   });
 });
 
