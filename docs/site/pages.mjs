@@ -24,10 +24,11 @@ function reach(name, seen = new Set()) {
 
 /** Files that are pages, from the repository's root, and the file that each is for the site. Each file is shown where it stands: nothing is copied. */
 const pages = new Map([
-  ...["index", "install", "first-hour", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
+  ...["index", "install", "first-hour", "adding-an-operator", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
   ["docs/decisions/README.md", "decisions/index.md"],
   ...decisions.map((file) => [`docs/decisions/${file}`, `decisions/${file}`]),
   ...packages.map((name) => [`packages/${name}/README.md`, `packages/${name}.md`]),
+  ["packages/levanter/OPERATORS.md", "operations.md"],
   ["experiments/README.md", "experiments.md"],
   ["infra/README.md", "infrastructure.md"],
   ["bench/README.md", "benchmarks.md"],
@@ -78,6 +79,8 @@ export const sidebar = [
       { text: "Install", link: "/install" },
       { text: "The first hour", link: "/first-hour" },
       { text: "Experiments", link: "/experiments" },
+      { text: "Operations", link: "/operations" },
+      { text: "Adding an operator", link: "/adding-an-operator" },
     ],
   },
   {
