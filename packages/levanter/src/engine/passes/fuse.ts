@@ -1,7 +1,7 @@
 import { isOp, type Node, type OpName, type Value } from "../graph.js";
 import { sameShape } from "../shape.js";
+import { switchedOn } from "../switches.js";
 import type { RewriteContext, Rule } from "./rewrite.js";
-import { switchableRules } from "./switches.js";
 import { uniformValue } from "./uniform.js";
 
 /** The index of the node's input that a node of this operation made and that nothing else uses. */
@@ -58,4 +58,6 @@ const scatterOntoSum: Rule = ({ node, inputs, uses, builder }) => {
 };
 
 /** Rules that merge a node with the only producer of one of its inputs. */
-export const fusions = switchableRules({ scaledProduct, biasedProduct, scatterOntoSum });
+export function fusions(): readonly Rule[] {
+  return switchedOn({ scaledProduct, biasedProduct, scatterOntoSum });
+}

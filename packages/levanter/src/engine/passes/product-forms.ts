@@ -1,7 +1,7 @@
 import { isOp, type Graph, type Node, type Value } from "../graph.js";
 import type { GraphBuilder } from "../graph-builder.js";
+import { switchedOn } from "../switches.js";
 import { rewrite, type Rule } from "./rewrite.js";
-import { switchableRules } from "./switches.js";
 
 /*
  * The CPU runtime multiplies in panels of 128 columns of the result. An operand read against its grain is turned around for each panel again, and rows
@@ -58,9 +58,7 @@ function turned(builder: GraphBuilder, x: Value): Value {
   return builder.one("reshape", [transposed], {}, { shape: [columns, rows], dtype });
 }
 
-const rules = switchableRules({ tallProduct, wideProduct });
-
 /** Gives products the form in which ONNX Runtime's CPU kernels are fastest. The last pass: simplification would undo it. */
 export function productForms(graph: Graph): Graph {
-  return rewrite(graph, rules());
+  return rewrite(graph, switchedOn({ tallProduct, wideProduct }));
 }
