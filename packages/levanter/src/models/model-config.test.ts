@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
+import { evaluate } from "../../test/reference/evaluate.js";
+import { OnnxEngine } from "../engine/compiled-engine.js";
 import { elementCount } from "../engine/shape.js";
+import type { TensorData } from "../engine/types.js";
+import { RandomKey } from "../rng/random-key.js";
 import { gpt2 } from "./gpt2.js";
 import { llama } from "./llama.js";
 import { buildModel, modelConfigSchema, type ModelPreset } from "./model-config.js";
@@ -31,4 +35,20 @@ it("builds a Llama by name or from its fields", () => {
 
 it.each([{ type: "llama", heads: 4, keyValueHeads: 3, hiddenSize: 16 }, { type: "llama", layerNormEpsilon: 1e-5 }, { type: "gpt2", keyValueHeads: 1 }, { type: "bigram" }])("refuses %j", (fields) => {
   expect(modelConfigSchema.safeParse(fields).success).toBe(false);
+});
+
+it.each(["gpt2-nano", "llama-nano"] as const)("%s gives a prefix's logits whatever follows, and however long the row is", async (name) => {
+  const model = buildModel(name, 50);
+  const engine = await OnnxEngine.create({ threads: 1 });
+  const parameters = model.initialize(RandomKey.fromSeed(7));
+  const named = Object.fromEntries(Object.entries(parameters).map(([name, data]) => [name, { shape: model.parameters[name]?.shape ?? [], data }]));
+  const logitsOf = async (tokens: number[]): Promise<TensorData> => {
+    const { logits } = await evaluate(engine, model.logits, { ...named, tokens: { shape: [1, tokens.length], data: Int32Array.from(tokens) } });
+    return logits ?? new Float32Array();
+  };
+  const text = Array.from({ length: 40 }, (_unused, index) => (index * 7) % 50);
+  const [whole, part] = [await logitsOf(text), await logitsOf(text.slice(0, 9))];
+  const worst = Math.max(...Array.from(part, (value, index) => Math.abs(value - (whole[index] as number))));
+  expect(worst).toBeLessThan(1e-5);
+  await engine.dispose();
 });
