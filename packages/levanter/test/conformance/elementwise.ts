@@ -17,7 +17,7 @@ function unary(name: string, apply: (x: tf.Tensor) => tf.Tensor, fn: (x: number)
   const made = (shape: readonly number[], seed: number): OperationCase => ({
     label: "", inputs: [drawn(shape, draw, seed, dtype)], apply, oracle: (x) => mapped(fn, x), gradients: gradient ? [0] : [],
   });
-  return { name, group: "one tensor, element by element", cases: fc.tuple(shapes(0, 3), seeds).map(([shape, seed]) => made(shape, seed)), large: made(LARGE, 1) };
+  return { name, group: "one tensor, element by element", cases: fc.tuple(shapes(0, 3), seeds).map(([shape, seed]) => made(shape, seed)), large: () => made(LARGE, 1) };
 }
 
 interface BinaryOptions {
@@ -41,7 +41,7 @@ function binary(
   };
   const pairs = gradient === "equal shapes" ? fc.oneof(broadcastable(2), shapes(0, 3).map((shape) => [shape, shape])) : broadcastable(2);
   const asked = oneWay ? pairs.map(([a = [], b = []]) => [broadcastShapes(a, b), b]) : pairs;
-  return { name, group: "two tensors, element by element", cases: fc.tuple(asked, seeds).map(([pair, seed]) => made(pair, seed)), large: made([LARGE, LARGE], 1) };
+  return { name, group: "two tensors, element by element", cases: fc.tuple(asked, seeds).map(([pair, seed]) => made(pair, seed)), large: () => made([LARGE, LARGE], 1) };
 }
 
 /** Near 0 in half of the places, where digits are lost if 1 is added first. */

@@ -22,7 +22,7 @@ export async function hashOperations(threads: number, names: readonly string[]):
   const known = new Map(OPERATIONS.map((operation) => [operation.name, operation]));
   const digests: Record<string, OperationDigests> = {};
   for (const name of names) {
-    const large = known.get(name)?.large as OperationCase;
+    const large = known.get(name)?.large() as OperationCase;
     const outputs = trace(name, functionOf({ ...large, gradients: [] }), inputsOf({ ...large, gradients: [] }, []).specs).outputs;
     const { specs, data } = inputsOf(large, upstreamOf([...outputs.values()].map(({ shape }) => ({ shape, data: [] }))));
     const inputs = Object.fromEntries(Object.entries(specs).map(([key, { shape }]) => [key, { shape, data: data[key] as Float32Array }]));

@@ -21,7 +21,7 @@ export interface OperationSpec {
   readonly group: string;
   readonly cases: fc.Arbitrary<OperationCase>;
   /** One call on tensors large enough that the runtime divides the work among threads. */
-  readonly large: OperationCase;
+  readonly large: () => OperationCase;
 }
 
 /** Numbers of one input: a pure function of a seed, so that cases are small to describe and to shrink. */

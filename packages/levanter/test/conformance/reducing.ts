@@ -21,7 +21,7 @@ function reduction(
     label: JSON.stringify(attributes), inputs: [drawn(attributes.shape, draw, seed, dtype)], apply: (x) => apply(x, attributes.axes, attributes.keepDims),
     oracle: (x) => reduced(x, attributes.axes, attributes.keepDims, fold), gradients: gradient ? [0] : [],
   });
-  return { name, group: "reductions", cases: fc.tuple(reductions, seeds).map(([attributes, seed]) => made(attributes, seed)), large: made(large, 1) };
+  return { name, group: "reductions", cases: fc.tuple(reductions, seeds).map(([attributes, seed]) => made(attributes, seed)), large: () => made(large, 1) };
 }
 
 interface Running {
@@ -46,12 +46,12 @@ function running(name: string, apply: (x: tf.Tensor, axis: number, exclusive: bo
       gradients: gradient ? [0] : [],
     };
   };
-  return { name, group: "along an axis", cases: fc.tuple(runnings, seeds).map(([attributes, seed]) => made(attributes, seed)), large: made({ shape: [129, 1025], axis: 1, exclusive: false, reverse: false }, 1) };
+  return { name, group: "along an axis", cases: fc.tuple(runnings, seeds).map(([attributes, seed]) => made(attributes, seed)), large: () => made({ shape: [129, 1025], axis: 1, exclusive: false, reverse: false }, 1) };
 }
 
 function alongLast(name: string, apply: (x: tf.Tensor) => tf.Tensor | readonly tf.Tensor[], oracle: (x: Array64) => Array64 | readonly Array64[], draw: Draw, gradient: boolean, group = "along an axis"): OperationSpec {
   const made = (shape: readonly number[], seed: number): OperationCase => ({ label: "", inputs: [drawn(shape, draw, seed)], apply, oracle, gradients: gradient ? [0] : [] });
-  return { name, group, cases: fc.tuple(shapes(1, 3, 5), seeds).map(([shape, seed]) => made(shape, seed)), large: made([129, 2049], 1) };
+  return { name, group, cases: fc.tuple(shapes(1, 3, 5), seeds).map(([shape, seed]) => made(shape, seed)), large: () => made([129, 2049], 1) };
 }
 
 function extremePlace(name: string, apply: (x: tf.Tensor, axis: number) => tf.Tensor, better: (a: number, b: number) => boolean): OperationSpec {
@@ -61,7 +61,7 @@ function extremePlace(name: string, apply: (x: tf.Tensor, axis: number) => tf.Te
     oracle: (x) => reduced(x, [axis], false, (values) => values.reduce((best, value, index) => (better(value, values[best] as number) ? index : best), 0)), gradients: [],
   });
   const cases = shapes(1, 3).chain((shape) => fc.record({ shape: fc.constant(shape), axis: oneAxis(shape.length) }));
-  return { name, group: "along an axis", cases: fc.tuple(cases, seeds).map(([attributes, seed]) => made(attributes, seed)), large: made({ shape: [129, 2049], axis: 1 }, 1) };
+  return { name, group: "along an axis", cases: fc.tuple(cases, seeds).map(([attributes, seed]) => made(attributes, seed)), large: () => made({ shape: [129, 2049], axis: 1 }, 1) };
 }
 
 const common = between(-3, 3);

@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import fc from "fast-check";
 import { vi } from "vitest";
 import { trace } from "../../src/engine/trace.js";
-import type { OperationSpec } from "./operation-case.js";
+import type { OperationCase, OperationSpec } from "./operation-case.js";
 import { OPERATIONS } from "./operations.js";
 import { promisedBits } from "./promised-bits.js";
 import { functionOf, inputsOf, oracleOutputs, upstreamOf, type Finding } from "./suite.js";
@@ -10,7 +10,7 @@ import { functionOf, inputsOf, oracleOutputs, upstreamOf, type Finding } from ".
 /** Random calls of an operation whose kernels are listed together: some take another way than others. */
 const SAMPLED = 12;
 
-function sampled(operation: OperationSpec): ReturnType<typeof fc.sample<OperationSpec["large"]>> {
+function sampled(operation: OperationSpec): OperationCase[] {
   return fc.sample(operation.cases, { numRuns: SAMPLED, seed: 1 });
 }
 
