@@ -24,13 +24,13 @@ export class RecordingBackend extends tf.KernelBackend {
     this.#builder = builder;
   }
 
-  /** The value that a tensor of this backend stands for. */
-  traced(tensor: tf.TensorInfo): Value {
+  /** The value that a tensor of this backend stands for; `op` is the operation that takes it, for the message. */
+  traced(tensor: tf.TensorInfo, op?: OpName): Value {
     const value = this.#values.get(tensor.dataId);
     if (value === undefined) {
       throw new MarinError(
         "LEVANTER_CAPTURED_TENSOR",
-        `a compiled function uses a tensor of shape [${tensor.shape.join(",")}] that was made outside of it: pass it as an input`,
+        `a compiled function uses a tensor of shape [${tensor.shape.join(",")}] that was made outside of it${op === undefined ? "" : `, in operation ${op}`}, at ${callerLine()}: pass it as an input`,
         { data: { shape: tensor.shape, dtype: tensor.dtype } },
       );
     }
@@ -46,7 +46,7 @@ export class RecordingBackend extends tf.KernelBackend {
   emitAll<K extends OpName>(
     op: K, inputs: readonly tf.TensorInfo[], attributes: OpTable[K], outputs: readonly TensorSpec[],
   ): tf.TensorInfo[] {
-    const values = this.#active().apply(op, inputs.map((tensor) => this.traced(tensor)), attributes, outputs);
+    const values = this.#active().apply(op, inputs.map((tensor) => this.traced(tensor, op)), attributes, outputs);
     return values.map((value) => this.wrap(value));
   }
 
@@ -144,7 +144,7 @@ function toTensorData(values: tf.BackendValues, dtype: tf.DataType): TensorData 
     case "bool":
       return Uint8Array.from(numbers);
     default:
-      throw new MarinError("LEVANTER_DTYPE", `a compiled function uses dtype ${dtype}; float32, int32 and bool are supported`, { data: { dtype } });
+      throw new MarinError("LEVANTER_DTYPE", `a compiled function uses dtype ${dtype} at ${callerLine()}; float32, int32 and bool are supported`, { data: { dtype } });
   }
 }
 
@@ -158,9 +158,9 @@ function readError(): MarinError {
 /** Stack frames kept while a function is traced: tfjs puts a dozen of its own between the user's line and a kernel. */
 export const TRACE_STACK_FRAMES = 64;
 
-/** The first stack frame outside of tfjs and of the recorder: where the user's function made the call. */
+/** The first stack frame outside of tfjs, of the recorder and of levanter's operations: where the user's function made the call. */
 export function callerLine(error: Error = new Error()): string {
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording-[\w-]+|operator|trace|graph-builder)\.[jt]s|node:internal/.test(line));
+  const frame = frames.find((line) => !/tfjs-core|[\\/]engine[\\/](recording-[\w-]+|trace|graph-builder|operator|ops[\\/][\w-]+)\.[jt]s|node:internal|<anonymous>/.test(line));
   return frame === undefined ? "an unknown place" : frame.trim().replace(/^at /, "");
 }

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs-core";
 import { MarinError } from "@marin/iris";
-import type { RecordingBackend } from "./recording-backend.js";
+import { callerLine, type RecordingBackend } from "./recording-backend.js";
 import {
   boolAsInteger, emitBinary, emitCast, emitFill, emitMatMul, emitReshape, emitSelect, emitUnary, first, get, NUMBERS, requireDtype, spec, type Call, type Kernel, type Kernels,
 } from "./recording-emit.js";
@@ -144,7 +144,7 @@ export const MATH_KERNELS: Kernels = {
     const biased = inputs["bias"] === undefined ? product : emitBinary(backend, "add", product, inputs["bias"]);
     const activate = ACTIVATIONS[attrs.activation ?? "linear"];
     if (activate !== undefined) return activate(backend, biased, inputs, attrs);
-    throw new MarinError("LEVANTER_NO_LOWERING", `fused matMul with activation "${attrs.activation}" does not compile; use one of ${Object.keys(ACTIVATIONS).join(", ")}`, {
+    throw new MarinError("LEVANTER_NO_LOWERING", `fused matMul with activation "${attrs.activation}" does not compile (called at ${callerLine()}); use one of ${Object.keys(ACTIVATIONS).join(", ")}`, {
       data: { activation: attrs.activation },
     });
   },

@@ -3,6 +3,7 @@ import "@tensorflow/tfjs-backend-cpu";
 import { isMarinError } from "@marin/iris";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Graph } from "./graph.js";
+import { gelu } from "./ops/gelu.js";
 import { trace } from "./trace.js";
 import type { Specs, TensorFunction } from "./types.js";
 
@@ -60,20 +61,26 @@ describe("trace", () => {
     expect(codeOf(({ x }) => ({ y: tf.diag(x as tf.Tensor) }))).toMatch(/^LEVANTER_NO_LOWERING: operation Diag in "test" .*trace\.test\.ts:\d+/);
   });
 
+  it("names the line of the model, not that of levanter's operation or of the recorder", () => {
+    const integers: Specs = { x: { shape: [4], dtype: "int32" } };
+    expect(codeOf(({ x }) => ({ y: gelu(x as tf.Tensor) }), integers)).toMatch(/^LEVANTER_NO_LOWERING: operation geluTanh on int32 .*trace\.test\.ts:\d+/);
+    expect(codeOf(({ x }) => ({ y: tf.softplus(x as tf.Tensor) }), integers)).toMatch(/trace\.test\.ts:\d+/);
+  });
+
   it("refuses tensors made outside", () => {
     const outside = tf.tensor1d([1, 2, 3, 4]);
-    expect(codeOf(({ x }) => ({ y: tf.add(x as tf.Tensor, outside) }))).toMatch(/^LEVANTER_CAPTURED_TENSOR: .*\[4\].*pass it as an input/);
+    expect(codeOf(({ x }) => ({ y: tf.add(x as tf.Tensor, outside) }))).toMatch(/^LEVANTER_CAPTURED_TENSOR: .*\[4\].*in operation add, at .*trace\.test\.ts:\d+.*pass it as an input/);
     expect([...outside.dataSync()]).toEqual([1, 2, 3, 4]);
   });
 
   it("refuses large constants but not large uniform ones", () => {
     const values = Float32Array.from({ length: (1 << 18) + 1 }, (_unused, index) => index);
-    expect(codeOf(() => ({ y: tf.tensor1d(values) }))).toMatch(/^LEVANTER_LARGE_CONSTANT: .*1048580 bytes/);
+    expect(codeOf(() => ({ y: tf.tensor1d(values) }))).toMatch(/^LEVANTER_LARGE_CONSTANT: .*1048580 bytes.*trace\.test\.ts:\d+/);
     expect(ops(trace("zeros", () => ({ y: tf.zeros([2048, 2048]) }), {}))).toEqual(["fill"]);
   });
 
   it("refuses other dtypes", () => {
-    expect(codeOf(() => ({ y: tf.tensor1d(["a", "b"]) }))).toMatch(/^LEVANTER_DTYPE: .*string/);
+    expect(codeOf(() => ({ y: tf.tensor1d(["a", "b"]) }))).toMatch(/^LEVANTER_DTYPE: .*string at .*trace\.test\.ts:\d+/);
   });
 
   it("restores the backend that was current, also after an error", () => {
