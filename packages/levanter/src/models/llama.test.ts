@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { OnnxEngine } from "../engine/compiled-engine.js";
 import { evaluate, type HostTensor } from "../../test/reference/evaluate.js";
-import type { TensorData } from "../engine/types.js";
 import { RandomKey } from "../rng/random-key.js";
 import { forwardFlopsPerToken, parameterCount, type TransformerShape } from "./flops.js";
 import { lossAndGradients } from "./language-model.js";
