@@ -4,8 +4,9 @@ import { benchExplain } from "./explain.js";
 import { describeMachine } from "./machine.js";
 import { BENCH_MODEL_NAMES, BENCH_MODELS, type BenchModelName } from "./models.js";
 import { PEER_NAMES, PEERS, type PeerName } from "./peers.js";
+import { PeerError } from "./processes.js";
 import { formatTrainRow, formatWorkload } from "./table.js";
-import { benchTrain, repetitionsOf, type TrainBenchOptions } from "./train.js";
+import { benchTrain, invalidPeers, repetitionsOf, type TrainBenchOptions } from "./train.js";
 
 /** A command line that cannot be followed. */
 class UsageError extends Error {}
@@ -100,11 +101,8 @@ async function main(): Promise<void> {
     print(`${formatTrainRow(row)}\n`);
   });
   if (values.json) print(JSON.stringify({ benchmark: "train", machine, ...result }));
-  const invalid = result.rows.filter((row) => "invalid" in row && row.invalid !== null);
-  if (invalid.length > 0) {
-    process.stderr.write(`invalid: ${invalid.map(({ peer }) => peer).join(", ")}: the losses differ from levanter's\n`);
-    process.exitCode = 1;
-  }
+  const invalid = invalidPeers(result.rows);
+  if (invalid.length > 0) fail(`invalid: ${invalid.join(", ")}: the losses differ from levanter's`, 1);
 }
 
 function parseCommandLine(): ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>> {
@@ -134,10 +132,16 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+function fail(message: string, status: number): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = status;
+}
+
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  process.stderr.write(`${error.message}\n\n${usage()}\n`);
-  process.exitCode = 2;
+  if (error instanceof UsageError) fail(`${error.message}\n\n${usage()}`, 2);
+  // A peer's own failure is a row; this is levanter's.
+  else if (error instanceof PeerError) fail(error.message, 1);
+  else throw error;
 }

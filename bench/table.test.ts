@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { compare, summarize, type Side } from "./comparison.js";
 import { BENCH_MODEL_NAMES, BENCH_MODELS } from "./models.js";
 import { formatTrainRow, formatWorkload } from "./table.js";
+import { invalidPeers } from "./train.js";
 import { sizeOf } from "./train-workload.js";
 
 function sideOf(milliseconds: number, more: object = {}): Side {
@@ -30,6 +31,12 @@ describe("a row of the training benchmark for people", () => {
     expect(bad).toContain("VOID: two threads");
     expect(bad).not.toContain("agree");
     expect(formatTrainRow({ peer: "torch", unmeasured: "no PyTorch" })).toBe("against torch\n  unmeasured: no PyTorch");
+  });
+
+  it("fails the benchmark when it is invalid, not when it is void or unmeasured", () => {
+    const rows = [row, { ...row, peer: "jax", invalid: "losses differ" }, { ...row, peer: "jax-js", void: "two threads" }, { peer: "tfjs-wasm", unmeasured: "no memory" }] as const;
+    expect(invalidPeers(rows)).toEqual(["jax"]);
+    expect(invalidPeers(rows.slice(2))).toEqual([]);
   });
 });
 

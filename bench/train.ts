@@ -39,6 +39,11 @@ export interface MeasuredRow extends Comparison, Repetitions {
   readonly calibration: Calibration;
 }
 
+/** The peers whose losses differ from levanter's: with any, the benchmark has failed. */
+export function invalidPeers(rows: readonly TrainRow[]): PeerName[] {
+  return rows.filter((row) => "invalid" in row && row.invalid !== null).map(({ peer }) => peer);
+}
+
 /** The whole result. */
 export interface TrainResult {
   readonly model: BenchModelName;
