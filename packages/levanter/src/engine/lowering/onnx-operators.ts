@@ -93,8 +93,11 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   leakyRelu: ({ model, node, inputs, outputs }) => model.node("LeakyRelu", inputs, outputs, { alpha: { float: node.attributes.alpha } }),
   step: ({ model, node, inputs, outputs }) => {
-    const positive = model.value("Greater", [inputs[0] as string, model.scalar(0, dtypeOf(node))]);
-    model.node("Where", [positive, model.scalar(1, dtypeOf(node)), model.scalar(node.attributes.alpha, dtypeOf(node))], outputs);
+    const [x = ""] = inputs;
+    const [zero, alpha] = [model.scalar(0, dtypeOf(node)), model.scalar(node.attributes.alpha, dtypeOf(node))];
+    // NaN is neither above zero nor not, and stays.
+    const low = dtypeOf(node) === "float32" ? model.value("Where", [model.value("LessOrEqual", [x, zero]), alpha, x]) : alpha;
+    model.node("Where", [model.value("Greater", [x, zero]), model.scalar(1, dtypeOf(node)), low], outputs);
   },
   cast: ({ model, node, inputs, outputs }) => model.node("Cast", inputs, outputs, { to: { int: ONNX_TYPE[node.attributes.dtype] } }),
   fill: ({ model, node, outputs }) => {
