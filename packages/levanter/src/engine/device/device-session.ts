@@ -1,10 +1,8 @@
 import koffi from "koffi";
+import { compileSession } from "../runtime/compile-session.js";
 import { countHandle } from "../runtime/ort-handles.js";
 import type { Pointer } from "../runtime/ort-api.js";
 import type { DeviceApi, DeviceName } from "./device-api.js";
-
-const sequential = 0;
-const optimizeAll = 99;
 
 /** ONNX Runtime's name for what computes where a device's provider does not. */
 const cpuProvider = "CPUExecutionProvider";
@@ -30,25 +28,11 @@ export class DeviceSession {
 
   /** Compiles a serialized ONNX model. */
   static async create(api: DeviceApi, device: DeviceName, model: Uint8Array, threads: number): Promise<DeviceSession> {
-    const { ort } = api;
-    const options = ort.createSessionOptions();
-    countHandle("options", 1);
-    try {
-      ort.setExecutionMode(options, sequential);
-      ort.setOptimizationLevel(options, optimizeAll);
-      ort.disableMemoryPattern(options);
-      ort.enableCpuArena(options);
-      ort.setIntraOpThreads(options, threads);
-      ort.setInterOpThreads(options, 1);
-      ort.addConfigEntry(options, "session.intra_op.allow_spinning", "0");
-      ort.addConfigEntry(options, "session.record_ep_graph_assignment_info", "1");
-      ort.setDeterministicCompute(options, true);
+    const session = await compileSession(api.ort, model, threads, (options) => {
+      api.ort.addConfigEntry(options, "session.record_ep_graph_assignment_info", "1");
       api.appendProvider(options, device);
-      return new DeviceSession(api, await ort.createSession(model, options));
-    } finally {
-      ort.releaseSessionOptions(options);
-      countHandle("options", -1);
-    }
+    });
+    return new DeviceSession(api, session);
   }
 
   /** Computes the outputs, each of which must lie in memory of its size. */

@@ -1,5 +1,6 @@
 import koffi from "koffi";
 import type { DType } from "../types.js";
+import { compileSession } from "./compile-session.js";
 import { loadOrtApi } from "./ort-api.js";
 import type { OrtApi, Pointer, RunArguments } from "./ort-api.js";
 import { countHandle } from "./ort-handles.js";
@@ -9,9 +10,6 @@ import type { Binding, BoundTensors, Runtime, SessionOptions } from "./runtime.j
 
 /** `ONNXTensorElementDataType` of onnxruntime_c_api.h. */
 const elementTypes: Readonly<Record<DType, number>> = { float32: 1, int32: 6, bool: 9 };
-
-const sequential = 0;
-const optimizeAll = 99;
 
 /**
  * ONNX Runtime through its C API: tensors are the engine's own memory, and calls run on another thread.
@@ -43,25 +41,12 @@ class OrtSession extends ManagedSession {
   }
 
   static async create(api: OrtApi, model: Uint8Array, options: SessionOptions): Promise<OrtSession> {
-    const native = api.createSessionOptions();
-    countHandle("options", 1);
-    try {
-      api.setExecutionMode(native, sequential);
-      api.setOptimizationLevel(native, optimizeAll);
-      api.disableMemoryPattern(native);
-      api.enableCpuArena(native);
-      api.setIntraOpThreads(native, options.threads);
-      api.setInterOpThreads(native, 1);
-      api.addConfigEntry(native, "session.intra_op.allow_spinning", "0");
+    const session = await compileSession(api, model, options.threads, (native) => {
       // Shapes that were declared are checked, not replaced: a wrong one is an error when the graph is compiled.
       api.addConfigEntry(native, "session.strict_shape_type_inference", "1");
-      api.setDeterministicCompute(native, true);
       if (options.profilePrefix !== undefined) api.enableProfiling(native, options.profilePrefix);
-      return new OrtSession(api, await api.createSession(model, native));
-    } finally {
-      api.releaseSessionOptions(native);
-      countHandle("options", -1);
-    }
+    });
+    return new OrtSession(api, session);
   }
 
   protected override createBinding(inputs: BoundTensors, outputs: BoundTensors, onReleased: () => void): Binding {
