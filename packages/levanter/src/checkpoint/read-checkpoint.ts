@@ -26,18 +26,21 @@ export async function readCheckpoint(directory: string, metadata: CheckpointMeta
   const count = Math.max(1, Math.min(MAX_THREADS, availableParallelism(), files.length, Math.ceil(bytes / BYTES_PER_THREAD)));
   const threads = Array.from({ length: count }, () => new FileThread());
   try {
-    const digests = files.map(async ([name], i) => threads[i % count]?.digest(join(directory, name)));
-    // Whoever is waited for later may fail first.
-    for (const digest of digests) digest.catch(() => undefined);
-    for (const [i, [name, { bytes: size, sha256, group, tensors }]] of files.entries()) {
+    const reads = files.map(([name, file], i) => {
       const path = join(directory, name);
+      // One that is waited for later may fail first, so that a failure is a result here.
+      const digest = (threads[i % count] as FileThread).digest(path).then((found) => ({ found, failure: undefined }), (failure: unknown) => ({ found: undefined, failure }));
+      return { path, file, digest };
+    });
+    for (const { path, file, digest } of reads) {
+      const { bytes: size, sha256, group, tensors } = file;
       const { specs = {}, buffers = {} } = groups[group] ?? {};
       const ofFile = Object.fromEntries(tensors.map((tensor) => [tensor, specs[tensor] ?? { shape: [], dtype: "float32" as const }]));
       const problem: unknown = await readSafetensors(path, ofFile, size, (tensor, values) => buffers[tensor]?.write(values)).then(() => undefined, (error: unknown) => error);
-      const digest = await digests[i]?.catch(() => undefined);
-      if (digest?.bytes === size && digest.sha256 !== sha256) throw corruptFile(path, `SHA-256 ${sha256}`, digest.sha256, problem);
+      const { found, failure } = await digest;
+      if (found?.bytes === size && found.sha256 !== sha256) throw corruptFile(path, `SHA-256 ${sha256}`, found.sha256, problem);
       if (problem !== undefined) throw problem as Error;
-      if (digest?.bytes !== size) throw corruptFile(path, `${String(size)} bytes`, "no readable file");
+      if (found?.bytes !== size) throw corruptFile(path, `${String(size)} bytes`, "no readable file", failure);
     }
   } finally {
     await Promise.all(threads.map((thread) => thread.close()));
