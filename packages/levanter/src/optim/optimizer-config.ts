@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BatchSize } from "../data/batch-schedule.js";
 import { scheduleSchema, type DecayShapeInput } from "./decay-shapes.js";
-import { learningRateSchedule } from "./learning-rate.js";
+import { learningRateSchedule, type LearningRateSchedule } from "./learning-rate.js";
 
 const stage = z
   .number()
@@ -51,18 +51,11 @@ export const optimizerFields = {
 };
 
 /** The options that {@link learningRateOf} reads: those of `scheduleFields`, and the sizes of the run. */
-export interface LearningRateOptions {
-  readonly steps: number;
+export interface LearningRateOptions extends Omit<LearningRateSchedule, "peak" | "minRatio" | "shape" | "batchSize"> {
   readonly learningRate: number;
-  readonly warmup: number;
-  readonly decay?: number | undefined;
   readonly schedule: DecayShapeInput;
   readonly minLearningRateRatio: number;
-  readonly cycles?: number | readonly number[] | undefined;
-  readonly cycleLength?: number | readonly number[] | undefined;
-  readonly rewarmup?: number | undefined;
   readonly batchSize?: BatchSize | undefined;
-  readonly sequenceLength?: number | undefined;
 }
 
 /** The learning rate that a trainer's options ask for, as a function of the steps already taken. Throws `LEVANTER_CONFIG` where they do not fit together. */
