@@ -13,18 +13,20 @@ import torch
 import gpt2
 from batches import doubles, initial_parameters, random_batch, text_batch
 from fixtures import HERE, FixtureWriter, write_json
-from training import train, warmup_cosine
+from training import reference_run, train, warmup_cosine
 
 torch.set_num_threads(1)
 ADAMW = {"beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weightDecay": 0.1}
 
 
+def loss_of(shape):
+    """The summed loss of a model of this shape, as `train` takes it."""
+    return lambda p, tokens, targets, weights: gpt2.loss_sum(p, tokens, targets, weights, shape["layers"], shape["heads"])
+
+
 def losses_of(p, batches, rates, shape, optimizer):
     """Trains `p` in place -> [(loss, gradient norm before clipping)]"""
-    def loss_sum(p, tokens, targets, weights):
-        return gpt2.loss_sum(p, tokens, targets, weights, shape["layers"], shape["heads"])
-
-    return list(train(p, batches, rates, loss_sum, gpt2.is_decayed, optimizer))
+    return list(train(p, batches, rates, loss_of(shape), gpt2.is_decayed, optimizer))
 
 
 def small_model():
@@ -38,28 +40,10 @@ def small_model():
     rates = warmup_cosine(1e-3, 4, steps, 0.1)
     writer = FixtureWriter()
 
-    p = doubles(initial)
-    tokens, targets, weights = batches[0]
-    scores = gpt2.logits(p, tokens, shape["layers"], shape["heads"])
-    loss = gpt2.loss_sum(p, tokens, targets, weights, shape["layers"], shape["heads"])
-    (loss / weights.sum()).backward()
-    index = {
-        "generator": f"make_gpt2.py, PyTorch {torch.__version__}",
-        "shape": shape,
-        "weightSeed": weight_seed,
-        "batchSeed": batch_seed,
-        "optimizer": optimizer,
-        "learningRates": rates,
-        "lossSum": loss.item(),
-        "weightSum": weights.sum().item(),
-        "logits": writer.add(scores),
-        "gradients": [{"name": name, **writer.add(value.grad)} for name, value in p.items()],
-    }
-    p = doubles(initial)
-    history = losses_of(p, batches, rates, shape, optimizer)
-    index["losses"] = [loss for loss, _ in history]
-    index["gradientNorms"] = [norm for _, norm in history]
-    index["trained"] = [{"name": name, **writer.add(value)} for name, value in p.items()]
+    fields, p = reference_run(
+        writer, initial, batches, rates, lambda p, tokens: gpt2.logits(p, tokens, shape["layers"], shape["heads"]), loss_of(shape), gpt2.is_decayed, optimizer
+    )
+    index = {"generator": f"make_gpt2.py, PyTorch {torch.__version__}", "shape": shape, "weightSeed": weight_seed, "batchSeed": batch_seed, **fields}
     writer.write("gpt2", index)
 
     single = doubles(initial, torch.float32)

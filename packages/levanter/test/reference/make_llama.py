@@ -9,7 +9,7 @@ import torch
 import llama
 from batches import doubles, initial_parameters, random_batch
 from fixtures import FixtureWriter
-from training import train, warmup_cosine
+from training import reference_run, train, warmup_cosine
 
 torch.set_num_threads(1)
 STEPS = 20
@@ -28,28 +28,8 @@ def run(writer, key_value_heads, tied, scaling, weight_seed, batch_seed):
     def loss_sum(p, tokens, targets, weights):
         return llama.loss_sum(p, tokens, targets, weights, shape, rope)
 
-    p = doubles(initial)
-    tokens, targets, weights = batches[0]
-    scores = llama.logits(p, tokens, shape, rope)
-    loss = loss_sum(p, tokens, targets, weights)
-    (loss / weights.sum()).backward()
-    index = {
-        "shape": shape,
-        "rope": rope,
-        "weightSeed": weight_seed,
-        "batchSeed": batch_seed,
-        "optimizer": OPTIMIZER,
-        "learningRates": rates,
-        "lossSum": loss.item(),
-        "weightSum": weights.sum().item(),
-        "logits": writer.add(scores),
-        "gradients": [{"name": name, **writer.add(value.grad)} for name, value in p.items()],
-    }
-    p = doubles(initial)
-    history = list(train(p, batches, rates, loss_sum, llama.is_decayed, OPTIMIZER))
-    index["losses"] = [loss for loss, _ in history]
-    index["gradientNorms"] = [norm for _, norm in history]
-    index["trained"] = [{"name": name, **writer.add(value)} for name, value in p.items()]
+    fields, p = reference_run(writer, initial, batches, rates, lambda p, tokens: llama.logits(p, tokens, shape, rope), loss_sum, llama.is_decayed, OPTIMIZER)
+    index = {"shape": shape, "rope": rope, "weightSeed": weight_seed, "batchSeed": batch_seed, **fields}
 
     single = doubles(initial, torch.float32)
     list(train(single, [(a, b, w.float()) for a, b, w in batches], rates, loss_sum, llama.is_decayed, OPTIMIZER))

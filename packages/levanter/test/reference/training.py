@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from batches import doubles
+
 
 def train(p, batches, rates, loss_sum, is_decayed, optimizer):
     """AdamW on the weighted mean loss, with global-norm clipping; yields (loss, gradient norm before clipping) and updates `p` in place.
@@ -27,6 +29,32 @@ def train(p, batches, rates, loss_sum, is_decayed, optimizer):
         norm = torch.nn.utils.clip_grad_norm_(list(p.values()), optimizer["clipNorm"])
         adamw.step()
         yield loss.item(), norm.item()
+
+
+def reference_run(writer, initial, batches, rates, logits, loss_sum, is_decayed, optimizer):
+    """What a fixture says of a model: logits, loss and gradients of the first batch, then a training -> (fields of the index, trained parameters)
+
+    logits(p, tokens) and loss_sum, is_decayed as for `train`; the tensors go to the writer.
+    """
+    p = doubles(initial)
+    tokens, targets, weights = batches[0]
+    scores = logits(p, tokens)
+    loss = loss_sum(p, tokens, targets, weights)
+    (loss / weights.sum()).backward()
+    fields = {
+        "optimizer": optimizer,
+        "learningRates": rates,
+        "lossSum": loss.item(),
+        "weightSum": weights.sum().item(),
+        "logits": writer.add(scores),
+        "gradients": [{"name": name, **writer.add(value.grad)} for name, value in p.items()],
+    }
+    p = doubles(initial)
+    history = list(train(p, batches, rates, loss_sum, is_decayed, optimizer))
+    fields["losses"] = [loss for loss, _ in history]
+    fields["gradientNorms"] = [norm for _, norm in history]
+    fields["trained"] = [{"name": name, **writer.add(value)} for name, value in p.items()]
+    return fields, p
 
 
 def warmup_cosine(peak, warmup, steps, minimum_ratio):
