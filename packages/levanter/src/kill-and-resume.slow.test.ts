@@ -24,11 +24,11 @@ it("trains: the loss falls from that of a uniform guess, and hooks run at their 
   expect(Object.keys(expected.digests)).toEqual(["ema.safetensors", "metadata.json", "optimizer.safetensors", "parameters.safetensors"]);
 });
 
-it.each([1, 2])("killed three times and resumed, ends in the bytes of the uninterrupted run (threads: %i)", async (threads) => {
+it.each([1, 2])("bit-identical resume: killed three times and resumed, a run ends in the bytes of the uninterrupted run (threads: %i)", async (threads) => {
   expect(await killedRun(join(root, `killed-${String(threads)}`), tokens, threads, 3)).toEqual(expected);
 });
 
-it("resumed without what the optimizer remembered, ends elsewhere", async () => {
+it("bit-identical resume: without what the optimizer remembered, a run ends elsewhere", async () => {
   const { digests, losses } = await forgetfulRun(join(root, "forgetful"), tokens);
   expect(digests["parameters.safetensors"]).not.toBe(expected.digests["parameters.safetensors"]);
   expect(losses.slice(0, 20)).toEqual(expected.losses.slice(0, 20));

@@ -20,11 +20,11 @@ it("ends in the same bytes at 2 threads", async () => {
   expect(await uninterruptedRun(join(root, "two-threads"), tokens, 2)).toEqual(expected);
 });
 
-it.each([1, 2])("a run of 60 steps killed 20 times ends in the bytes of the uninterrupted one (threads: %i)", async (threads) => {
+it.each([1, 2])("bit-identical resume: a run of 60 steps killed 20 times ends in the bytes of the uninterrupted one (threads: %i)", async (threads) => {
   expect(await killedRun(join(root, `killed-${String(threads)}`), tokens, threads, 20)).toEqual(expected);
 });
 
-it.each([1, 2])("20 runs killed three times each end in the bytes of the uninterrupted one (threads: %i)", async (threads) => {
+it.each([1, 2])("bit-identical resume: 20 runs killed three times each end in the bytes of the uninterrupted one (threads: %i)", async (threads) => {
   for (let repeat = 0; repeat < 20; repeat++) {
     const directory = join(root, `killed-${String(threads)}-${String(repeat)}`);
     expect(await killedRun(directory, tokens, threads, 3), `repeat ${String(repeat)}`).toEqual(expected);

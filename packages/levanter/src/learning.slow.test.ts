@@ -54,7 +54,7 @@ async function storeOf(name: string, texts: readonly string[], tokenize: (text: 
   return TokenStore.open(join(root, name));
 }
 
-it("a model of 0.8 M parameters predicts a book's unseen chapters far better than n-grams of its bytes", async () => {
+it("it learns, fast enough: a model of 0.8 M parameters predicts a book's unseen chapters far better than n-grams of its bytes", async () => {
   expect(parameterCount(model.parameters) / 1e6).toBeCloseTo(0.8, 1);
   const { training, validation } = await chapters();
   const bytesOf = (text: string): number[] => [...Buffer.from(text), END];
@@ -69,7 +69,7 @@ it("a model of 0.8 M parameters predicts a book's unseen chapters far better tha
   expect(found).toBeLessThan(0.87 * trigram);
 });
 
-it("the wasm engine makes at least ten steps in the time of one on the plain JavaScript engine", async () => {
+it("it learns, fast enough: the wasm engine makes at least ten steps in the time of one on the plain JavaScript engine", async () => {
   const [rows, length] = [1, 32];
   const batch = emptyBatch(rows, length);
   batch.weights.fill(1);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-it("300 steps with validations, averages, checkpoints and trackers hold no more tensors and memory than the first", async () => {
+it("no leaks: 300 steps with validations, averages, checkpoints and trackers hold no more tensors and memory than the first", async () => {
   const args = ["--expose-gc", "--conditions=@marin/source", "--import", "tsx", CHILD, join(root, "run"), join(root, "tokens"), join(root, "validation")];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const held = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Held);

@@ -82,7 +82,7 @@ async function meanOfMeans(batch: Batch, microbatchSize: number): Promise<Outcom
   return { loss: mean(means.map(({ loss }) => loss)), gradientNorm: 10 * Math.hypot(...moments), moments };
 }
 
-describe("gradient accumulation", () => {
+describe("accumulation = full batch", () => {
   it.each([8, 4, 2, 1])("over microbatches of %i equals the full batch, whatever the weights", async (microbatchSize) => {
     expectFullBatch(await outcome(UNEVEN, microbatchSize), await outcome(UNEVEN, B));
   });

@@ -39,7 +39,7 @@ async function restored(checkpointer: Checkpointer): Promise<{ step: number; val
   return { step: newest.metadata.step, values: await target.values() };
 }
 
-describe("a checkpoint that cannot be finished", () => {
+describe("crash-safe checkpoint: one that cannot be finished", () => {
   it("leaves the newest one whole, and never an older one than was there, after a crash at any file operation", async () => {
     const start = newRoot();
     await finish(await open(start), 1);

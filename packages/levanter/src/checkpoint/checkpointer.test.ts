@@ -48,14 +48,14 @@ async function restored(checkpointer: Checkpointer): Promise<{ step: number; sta
 }
 
 describe("Checkpointer", () => {
-  it("makes permanent checkpoints of the steps that the policies name", async () => {
+  it("policy table: makes permanent checkpoints of the steps that the policies name", async () => {
     const directory = newRoot();
     const checkpointer = await open(directory, { permanentEvery: POLICIES });
     for (let step = 0; step < 50; step++) await finish(checkpointer, step);
     expect(await stored(directory)).toEqual(["2", "4", "6", "8", "10", "15", "20", "30", "40"]);
   });
 
-  it("makes temporary ones in time, keeps the newest, and ends them with a permanent one", async () => {
+  it("policy table: makes temporary ones in time, keeps the newest, and ends them with a permanent one", async () => {
     const directory = newRoot();
     let now = 0;
     const checkpointer = await open(directory, { permanentEvery: POLICIES, saveIntervalSeconds: 3, clock: () => now });
@@ -105,7 +105,7 @@ describe("Checkpointer", () => {
     expect(await finish(one, 4, { force: true })).toBeUndefined();
   });
 
-  it("keeps a temporary one that was promoted", async () => {
+  it("policy table: keeps a temporary one that was promoted", async () => {
     const directory = newRoot();
     const checkpointer = await open(directory, { permanentEvery: [{ every: 10 }], keepTemporary: 2 });
     for (const step of [3, 5, 6]) {
@@ -118,7 +118,7 @@ describe("Checkpointer", () => {
     expect(await stored(directory)).toEqual(["5", "10"]);
   });
 
-  it("looks for the newest in both places, and removes an earlier run's temporary ones only after its own next", async () => {
+  it("policy table: looks for the newest in both places, and removes an earlier run's temporary ones only after its own next", async () => {
     const [directory, temporaryDirectory] = [newRoot(), newRoot()];
     const options = { temporaryDirectory, permanentEvery: [{ every: 10 }] };
     const first = await open(directory, options);

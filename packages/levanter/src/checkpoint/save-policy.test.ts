@@ -4,7 +4,7 @@ import { decideSave, requirePolicies } from "./save-policy.js";
 const POLICIES = [{ every: 2, until: 10 }, { every: 5, until: 20 }, { every: 10 }];
 const SITUATION = { savedStep: 0, elapsedSeconds: 0, requested: false, forced: false };
 
-describe("the policies of permanent checkpoints", () => {
+describe("policy table: permanent checkpoints", () => {
   it("save the steps that the first policy reaching so far divides, and no others", () => {
     let savedStep = 0;
     const saved: number[] = [];

@@ -72,7 +72,7 @@ async function digest(buffers: readonly EngineBuffer[]): Promise<string> {
   return hash.digest("hex");
 }
 
-it("one seed trains alike on every engine, and to the same bits on one engine", async () => {
+it("backend agreement: one seed trains alike on every engine, and to the same bits on one engine", async () => {
   const curves: [string, Curve][] = [];
   for (const [name, create] of Object.entries(ENGINES)) {
     const curve = await train(await create());

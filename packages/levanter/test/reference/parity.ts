@@ -34,12 +34,12 @@ export function describeParity({ name, model, index, fixture, determined = (_nam
     inputs["tokens"] = { shape: rows, data: tokens };
     const lossInputs = { ...inputs, targets: { shape: rows, data: targets }, weights: { shape: rows, data: weights } };
 
-    it("in its logits", async () => {
+    it("logit parity: in its logits", async () => {
       const { logits } = await evaluate(engine, model.logits, inputs);
       expectClose(logits ?? [], fixture.values(index.logits), 1e-4, 0, "logits");
     });
 
-    it("in its loss and every gradient", async () => {
+    it("gradient parity: in its loss and every gradient", async () => {
       const results = await evaluate(engine, lossAndGradients(model), lossInputs);
       const lossSum = (results["lossSum"] ?? [])[0] ?? Number.NaN;
       expect(Math.abs(lossSum - index.lossSum) / index.weightSum).toBeLessThan(1e-4);
@@ -50,7 +50,7 @@ export function describeParity({ name, model, index, fixture, determined = (_nam
       }
     });
 
-    it("in its losses, gradient norms and weights over 20 steps of AdamW", async () => {
+    it("gradient parity: in its losses, gradient norms and weights over 20 steps of AdamW", async () => {
       const state = await TrainingState.create(engine, model, trainingShape(index));
       state.setParameters(initial);
       const history = await train(state, index, index.losses.length, (step) => randomBatch(index, step));
