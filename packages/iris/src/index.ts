@@ -29,8 +29,6 @@ export {
   writeDirectoryAtomic,
   writeFileAtomic,
   type GcsOptions,
-  type GcsServer,
-  type GcsServerOptions,
   type ReadOptions,
   type Storage,
   type StorageEntry,
@@ -38,7 +36,6 @@ export {
   type WriteOptions,
   createStorage,
   openStorage,
-  startGcsServer,
   type CreateStorageOptions,
 } from "./platform.js";
 export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./client/client.js";
@@ -61,3 +58,5 @@ export { initializeIrisTf, type IrisTfOptions, type IrisTfRuntime, type TfDevice
 export { openWorkerPool, type PoolMapOptions, type TaskPool, type WorkerPoolOptions } from "./runtime/worker-pool.js";
 export { defineExtension, provide, type ExtensionKey, type ProvidedExtension } from "./runtime/extensions.js";
 export { shardingExtension, type ShardingProvider, type SliceTopology } from "./runtime/sharding.js";
+export { remoteWorker, serveWorkerLink, type WorkerLink } from "./worker/link.js";
+export type { AttemptOrder, AttemptOutcome, DesiredAttempt, ExecEvent, ExecRequest, Observed, ObservedAttempt, ReconcileRequest, Report, WorkerInfo } from "./worker/protocol.js";
