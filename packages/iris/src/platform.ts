@@ -27,8 +27,6 @@ export {
   writeDirectoryAtomic,
   writeFileAtomic,
   type GcsOptions,
-  type GcsServer,
-  type GcsServerOptions,
   type ReadOptions,
   type Storage,
   type StorageEntry,
@@ -36,7 +34,6 @@ export {
   type WriteOptions,
   createStorage,
   openStorage,
-  startGcsServer,
   type CreateStorageOptions,
 } from "@marin/rigging";
 export { type Entry, entry, loadEntry } from "@marin/fray";

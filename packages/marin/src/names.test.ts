@@ -11,7 +11,8 @@ import { fingerprint, Store } from "@marin/finestore";
 import { createActor, entry } from "@marin/fray";
 import { createStorage, getIrisCtx, initializeIrisTf, IrisClient, irisCtx, JobScheduler, provide, shardingExtension, silentLogger, withLocalContext } from "@marin/iris";
 import { configureMegascaleFromIris, joinDistributed, TokenStore, Trainer, trainLm } from "@marin/levanter";
-import { SecretStore, startGcsServer } from "@marin/rigging";
+import { SecretStore } from "@marin/rigging";
+import { startGcsServer } from "@marin/rigging/testing";
 import { getIrisCtx as getIrisCtxOfZephyr, ParquetReader, taskShare, writeParquet, zephyrContext } from "@marin/zephyr";
 import { afterAll, beforeAll, expect, it } from "vitest";
 

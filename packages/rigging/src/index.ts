@@ -14,7 +14,6 @@ export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./proc
 export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
 export type { GcsOptions } from "./storage/gcs.js";
 export type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage/storage.js";
-export { startGcsServer, type GcsFault, type GcsServer, type GcsServerOptions, type ServedRequest } from "./gcs-server/server.js";
 export { type Access, scopeCovers } from "./auth/access.js";
 export { authRequest, type AuthRequest, type AuthResult, type Authenticator, type Principal } from "./auth/authenticator.js";
 export { accessTable, authChain, type AccessTable, type AuthChain } from "./auth/chain.js";

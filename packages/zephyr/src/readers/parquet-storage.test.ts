@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createStorage, type GcsServer, startGcsServer, type Storage, withLocalContext } from "@marin/iris";
+import { createStorage, type Storage, withLocalContext } from "@marin/iris";
+import { type GcsServer, startGcsServer } from "@marin/iris/testing";
 import { Dataset } from "../dataset.js";
 import { writeJsonl } from "../writers/jsonl.js";
 import { writeParquet } from "../writers/parquet.js";
