@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { availableParallelism, totalmem } from "node:os";
+import { statfsSync } from "node:fs";
+import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { MarinError, fileError, parseBytes } from "./platform.js";
@@ -25,12 +26,13 @@ export interface ClusterConfig {
 /** An example of a cluster file's content. */
 const example = '{ "type": "local", "cpus": 2, "memory": "4GiB" }';
 
-/** What this machine has: processors, and memory as far as its limits let this process have it. */
+/** What this machine has: processors, memory as far as its limits let this process have it, and disk that is free where temporary files go. */
 export function machineCapacity(): Resources {
   const limit = process.constrainedMemory();
   // Without a limit the value is 0 or far more than there is.
   const memoryBytes = limit !== undefined && limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-  return { cpu: availableParallelism(), memoryBytes, gpu: 0 };
+  const { bavail, bsize } = statfsSync(tmpdir());
+  return { cpu: availableParallelism(), memoryBytes, diskBytes: bavail * bsize };
 }
 
 /** The file that configures a cluster: `<name>.json` in the directory MARIN_CLUSTERS, or in `clusters` under the working directory. */
@@ -84,10 +86,15 @@ function parseCluster(name: string, path: string, text: string): ClusterConfig {
   const machine = machineCapacity();
   const { cpus, memory, gpus } = parsed.data;
   try {
-    return { name, type: "local", capacity: { cpu: cpus ?? machine.cpu, memoryBytes: memory === undefined ? machine.memoryBytes : parseBytes(memory), gpu: gpus } };
+    return { name, type: "local", capacity: { ...machine, cpu: cpus ?? machine.cpu, memoryBytes: memory === undefined ? machine.memoryBytes : parseBytes(memory), ...gpuDevices(gpus) } };
   } catch (cause) {
     throw invalid(name, path, `memory: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   }
+}
+
+/** Graphics processors as a part of a capacity. */
+export function gpuDevices(count: number): Pick<Resources, "device"> {
+  return count > 0 ? { device: { kind: "gpu", count } } : {};
 }
 
 function invalid(name: string, path: string, problem: string, cause: unknown): MarinError {

@@ -42,7 +42,9 @@ export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./clien
 export type { Job } from "./client/job.js";
 export { JobScheduler, type JobPlan, type JobSchedulerOptions } from "./job-scheduler.js";
 export type { LogOptions } from "./jobs/job-log.js";
-export type { CheckedJobSpec, JobSpec, Resources, Submittable } from "./jobs/job-spec.js";
+export type { Band, CheckedJobSpec, Device, JobSpec, Resources, Submittable } from "./jobs/job-spec.js";
+export type { Cause, Dimension, PendingReason, Shortage } from "./jobs/model.js";
+export type { AttributeValue, Constraint } from "./scheduling/constraints.js";
 export type { JobEvent, JobResult, JobState, JobStatus, LogLine, TaskStatus } from "./jobs/job-status.js";
 export {
   getIrisCtx,

@@ -45,7 +45,7 @@ test("the file it names makes it run", async () => {
   await using scheduler = new JobScheduler({ cluster: "tpu-v4" });
   await expect(scheduler.submit(new Experiment())).rejects.toMatchObject({ code: "IRIS_CLUSTER_UNKNOWN" });
   await configure("tpu-v4", { type: "local", cpus: 2, memory: "4GiB" });
-  expect(await scheduler.plan(new Experiment())).toMatchObject({ runnable: true, capacity: { cpu: 2, memoryBytes: 2 ** 32, gpu: 0 } });
+  expect(await scheduler.plan(new Experiment())).toMatchObject({ runnable: true, capacity: { cpu: 2, memoryBytes: 2 ** 32 } });
   const submitted = await scheduler.submit(new Experiment());
   expect(scheduler.jobs()).toEqual([submitted]);
   expect(await submitted.wait()).toMatchObject({ state: "SUCCEEDED", value: 3 });
@@ -57,7 +57,7 @@ test("a job that asks for more than the cluster has is UNSCHEDULABLE at once, na
   for (const [name, resources, dimension, asked, available] of [
     ["too-wide", { cpu: 3 }, "cpu", "3", "2"],
     ["too-big", { memoryBytes: 2 ** 31 }, "memoryBytes", "2GiB", "1GiB"],
-    ["no-gpu", { gpu: 1 }, "gpu", "1", "0"],
+    ["no-gpu", { device: { kind: "gpu" as const } }, "gpu", "1", "0"],
   ] as const) {
     const spec = { ...job, name, resources };
     expect(await scheduler.plan(spec)).toMatchObject({ runnable: false, problem: `It asks for ${dimension} ${asked}, and at most ${available} can be had.` });

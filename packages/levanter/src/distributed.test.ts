@@ -11,7 +11,7 @@ describe("joinDistributed", () => {
   it("registers the worker with what it computes with, and leaves at the task's end", async () => {
     const metrics: MetricValues[] = [];
     const controller = new AbortController();
-    await withLocalContext({ log: silentLogger, jobId: "/job", resources: { cpu: 1, memoryBytes: 0, gpu: 0 } }, async () => {
+    await withLocalContext({ log: silentLogger, jobId: "/job", resources: { cpu: 1, memoryBytes: 0, diskBytes: 0 } }, async () => {
       const { registry } = irisCtx();
       const name = "/job/workers/0";
       await withLocalContext({ jobId: "/job", onMetrics: (values) => void metrics.push(values) }, async () => {

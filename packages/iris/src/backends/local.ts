@@ -29,11 +29,11 @@ export class LocalBackend implements ClusterBackend {
    */
   constructor(name: string, capacity: Resources) {
     this.machines = [{ name, capacity }];
-    this.#gpus = Array.from({ length: capacity.gpu }, (_, index) => index);
+    this.#gpus = Array.from({ length: capacity.device?.kind === "gpu" ? capacity.device.count : 0 }, (_, index) => index);
   }
 
   start(launch: TaskLaunch, host: TaskHost): TaskRun {
-    const gpus = this.#gpus.splice(0, launch.spec.resources.gpu);
+    const gpus = this.#gpus.splice(0, launch.spec.resources.device?.count ?? 0);
     const task = new LocalTask(launch, gpus, host);
     const ended = task.run().finally(() => {
       this.#gpus.push(...gpus);
@@ -109,6 +109,7 @@ class LocalTask {
 
   async #call(worker: FrayWorker, identity: TaskIdentity): Promise<TaskOutcome> {
     const { entry: work, args } = this.#launch.spec;
+    if (work === undefined) throw new Error("this backend runs entries, not commands");
     try {
       const answer = await worker.call(entry<typeof runTask>(taskMain, "runTask"), [identity, work, args]);
       return answer.kind === "returned" ? answer : { kind: "threw", error: failureFromWire(answer.failure) };

@@ -83,7 +83,7 @@ describe.concurrent("jobs in processes of their own", { timeout: 120_000 }, () =
   });
 
   test("one that may start again does so, as often as its spec allows", async () => {
-    const job = await client.submit({ name: "retried", entry: task("killsItself"), args: [1], maxRetriesWorkerLost: 1 });
+    const job = await client.submit({ name: "retried", entry: task("killsItself"), args: [1], maxRetriesFailure: 1 });
     expect(await job.wait()).toMatchObject({ state: "SUCCEEDED", value: 1 });
     expect(job.state().tasks[0]?.attempt).toBe(1);
     const lines = await collect(job.logs({ minLevel: "warn" }));

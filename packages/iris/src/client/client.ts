@@ -1,5 +1,5 @@
 import { LocalBackend } from "../backends/local.js";
-import { type ClusterConfig, machineCapacity, readCluster } from "../cluster-file.js";
+import { type ClusterConfig, gpuDevices, machineCapacity, readCluster } from "../cluster-file.js";
 import { Controller } from "../jobs/controller.js";
 import { type CheckedJobSpec, type JobSpec, type Submittable, resolveJobSpec } from "../jobs/job-spec.js";
 import { MarinError } from "../platform.js";
@@ -57,7 +57,7 @@ export class IrisClient implements AsyncDisposable {
    */
   static local(options: LocalClientOptions = {}): IrisClient {
     const machine = machineCapacity();
-    const capacity = { cpu: options.cpus ?? machine.cpu, memoryBytes: options.memoryBytes ?? machine.memoryBytes, gpu: options.gpus ?? machine.gpu };
+    const capacity = { cpu: options.cpus ?? machine.cpu, memoryBytes: options.memoryBytes ?? machine.memoryBytes, diskBytes: machine.diskBytes, ...gpuDevices(options.gpus ?? 0) };
     return IrisClient.#on({ name: "local", type: "local", capacity }, options.directory);
   }
 

@@ -158,7 +158,7 @@ export class Controller {
       this.#end(job, task, "SUCCEEDED", { value: outcome.value });
     } else if (outcome.kind === "threw") {
       this.#end(job, task, "FAILED", { error: outcome.error });
-    } else if (task.attempt < job.spec.maxRetriesWorkerLost) {
+    } else if (task.attempt < job.spec.maxRetriesFailure) {
       pushLine(job, task, { source: "iris", level: "warn", message: `${outcome.error.message} Starting again: attempt ${String(task.attempt + 1)}.` });
       task.attempt += 1;
       task.state = "PENDING";

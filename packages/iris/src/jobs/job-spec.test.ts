@@ -10,11 +10,15 @@ describe("a job's spec", () => {
       name: "train",
       entry: work,
       args: [],
-      resources: { cpu: 1, memoryBytes: 0, gpu: 0 },
+      resources: { cpu: 1, memoryBytes: 0, diskBytes: 0 },
       ports: [],
       replicas: 1,
       env: {},
-      maxRetriesWorkerLost: 0,
+      isolation: "fresh",
+      maxRetriesFailure: 0,
+      maxRetriesPreemption: 100,
+      maxTaskFailures: 0,
+      backoff: { initialMs: 1_000, factor: 2, maxMs: 300_000 },
     });
   });
 

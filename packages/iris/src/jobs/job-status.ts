@@ -1,13 +1,16 @@
 import type { LogFields, LogLevel } from "../platform.js";
 import type { MetricValues, TaskProgress } from "../runtime/context.js";
+import type { Band } from "./job-spec.js";
+import type { Cause, PendingReason } from "./model.js";
 
 /**
  * Where a job or a task stands.
- * PENDING: waits for room. RUNNING: its process was started. SUCCEEDED: its function returned. FAILED: its function threw, or ran out
- * of time. KILLED: it was cancelled. WORKER_FAILED: its process died without an answer. UNSCHEDULABLE: no machine of the cluster could
- * ever hold it. All but the first two are final.
+ * PENDING: waits for room, or for its next attempt. ASSIGNED: a worker was told to run it. BUILDING: the worker prepares it. RUNNING: its process was
+ * started. SUCCEEDED: its function returned, or its command exited with 0. FAILED: its program failed, or ran out of time or memory. KILLED: it was
+ * cancelled. WORKER_FAILED: its worker was lost, more often than its spec allows. PREEMPTED: it lost its place, more often than its spec allows.
+ * UNSCHEDULABLE: no worker of the cluster could ever hold it, or none could for too long. All but the first four are final.
  */
-export type JobState = "PENDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED" | "WORKER_FAILED" | "UNSCHEDULABLE";
+export type JobState = "PENDING" | "ASSIGNED" | "BUILDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED" | "WORKER_FAILED" | "PREEMPTED" | "UNSCHEDULABLE";
 
 /** One task of a job. */
 export interface TaskStatus {
@@ -21,16 +24,30 @@ export interface TaskStatus {
   readonly pid?: number;
   /** Its TCP ports by the names in the spec; empty before it starts. */
   readonly ports: Readonly<Record<string, number>>;
+  /** Names its current, or latest, attempt for ever. */
+  readonly attemptUid?: string;
+  /** Where that attempt runs or ran. */
+  readonly worker?: string;
+  /** Why its latest attempt did not succeed: while it waits for the next, or once it is final. */
+  readonly cause?: Cause;
 }
 
 /** A job at one moment. */
 export interface JobStatus {
   /** The job's id, for example `/first-lm/train`. */
   readonly id: string;
+  /** Names it for ever; the id may be used again after its end. */
+  readonly uid?: string;
   /** Where it stands. */
   readonly state: JobState;
-  /** Why it waits: the dimension that lacks room, what it asks and what is free. Only while PENDING. */
+  /** Its priority, as declared or taken from its parent. */
+  readonly band?: Band;
+  /** Why it waits, for people: the dimension that lacks room, what it asks and what is free. Only while tasks of it are PENDING. */
   readonly pendingReason?: string;
+  /** The same for programs. */
+  readonly pending?: PendingReason;
+  /** Why it did not succeed, for programs. Only in a final state other than SUCCEEDED. */
+  readonly cause?: Cause;
   /** Why it did not succeed. Only in a final state other than SUCCEEDED. */
   readonly error?: Error;
   /** Its tasks, by index. */
@@ -74,20 +91,25 @@ export interface JobResult {
   readonly error?: Error;
 }
 
+/** The states that are not final, from the first to the last. */
+const activeStates: readonly JobState[] = ["PENDING", "ASSIGNED", "BUILDING", "RUNNING"];
+
 /** Whether the state is final. */
 export function isFinal(state: JobState): boolean {
-  return state !== "PENDING" && state !== "RUNNING";
+  return !activeStates.includes(state);
 }
 
 /** Worst first: a job whose tasks ended differently takes the first of these that one of them has. */
-const worstFirst: readonly JobState[] = ["UNSCHEDULABLE", "FAILED", "WORKER_FAILED", "KILLED", "SUCCEEDED"];
+const worstFirst: readonly JobState[] = ["UNSCHEDULABLE", "FAILED", "WORKER_FAILED", "PREEMPTED", "KILLED", "SUCCEEDED"];
 
 /**
- * A job's state from its tasks'. It is final when all of theirs are, so that a job that has ended holds no process and no room.
+ * A job's state from its tasks'. It is final when all of theirs are, so that a job that has ended holds no process and no room; before that it is
+ * RUNNING once one of them runs or has ended, else as far as the foremost.
  *
  * @param tasks - the states of its tasks, at least one
  */
 export function jobStateOf(tasks: readonly JobState[]): JobState {
   if (tasks.every(isFinal)) return worstFirst.find((state) => tasks.includes(state)) ?? "SUCCEEDED";
-  return tasks.every((state) => state === "PENDING") ? "PENDING" : "RUNNING";
+  if (tasks.some(isFinal)) return "RUNNING";
+  return activeStates.findLast((state) => tasks.includes(state)) ?? "PENDING";
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { resourcesSchema } from "../jobs/job-spec.js";
 
 /** Who a task is. Travels to its process in the environment variable {@link identityVariable}, as JSON. */
 export const taskIdentitySchema = z.strictObject({
@@ -6,7 +7,7 @@ export const taskIdentitySchema = z.strictObject({
   attempt: z.number().int().min(0).describe("starts before this one"),
   taskIndex: z.number().int().min(0).describe("place in the job"),
   numTasks: z.number().int().min(1).describe("tasks of the job"),
-  resources: z.strictObject({ cpu: z.number(), memoryBytes: z.number(), gpu: z.number() }).describe("what it may use"),
+  resources: resourcesSchema.describe("what it may use"),
   ports: z.record(z.string(), z.number().int()).describe("its TCP ports by name"),
 });
 

@@ -25,16 +25,16 @@ async function initialize(context: LocalContextOptions, options: IrisTfOptions =
 
 describe("initializeIrisTf", () => {
   test.each([
-    [{ cpu: 0, memoryBytes: 0, gpu: 0 }, 1, "cpu"],
-    [{ cpu: 2.5, memoryBytes: 0, gpu: 0 }, 3, "cpu"],
-    [{ cpu: 8, memoryBytes: 0, gpu: 2 }, 8, "gpu"],
+    [{ cpu: 0, memoryBytes: 0, diskBytes: 0 }, 1, "cpu"],
+    [{ cpu: 2.5, memoryBytes: 0, diskBytes: 0 }, 3, "cpu"],
+    [{ cpu: 8, memoryBytes: 0, diskBytes: 0, device: { kind: "gpu" as const, count: 2 } }, 8, "gpu"],
   ])("of a task that was given %j uses %i threads, on the %s", async (resources, threads, device) => {
     expect(await initialize({ resources })).toEqual({ threads, device, rank: 0, worldSize: 1, rendezvous: undefined, told: [threads, device] });
   });
 
   test("tasks meet at the port of task 0, whoever comes first", async () => {
     const { registry } = new EndpointTable().registryOf("test");
-    const resources = { cpu: 1, memoryBytes: 0, gpu: 0 };
+    const resources = { cpu: 1, memoryBytes: 0, diskBytes: 0 };
     const later = initialize({ registry, resources, jobId: "/gang", taskIndex: 1, numTasks: 2, ports: { rendezvous: 20_002 } });
     let leave: () => void = () => undefined;
     const staying = new Promise<void>((resolve) => (leave = resolve));

@@ -55,7 +55,7 @@ export async function initializeIrisTf(engine: TfEnginePort, options: IrisTfOpti
   const context = irisCtx();
   const { resources, taskIndex, numTasks } = context;
   const threads = options.threads ?? Math.max(1, Math.ceil(resources.cpu));
-  const device = resources.gpu > 0 ? "gpu" : "cpu";
+  const device = resources.device?.kind === "gpu" ? "gpu" : "cpu";
   await engine.setThreads(threads);
   await engine.setDevice?.(device);
   const rendezvous = numTasks === 1 ? undefined : await meet(context, options.port ?? "rendezvous", options.timeoutMs ?? 60_000);

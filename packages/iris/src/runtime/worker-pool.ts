@@ -104,7 +104,7 @@ class ProcessPool implements TaskPool {
 
   static async start({ workers, name, kind = "process" }: WorkerPoolOptions, context: IrisContext): Promise<ProcessPool> {
     const { jobId, attempt, resources } = context;
-    const share = { cpu: resources.cpu / workers, memoryBytes: Math.floor(resources.memoryBytes / workers), gpu: 0 };
+    const share = { cpu: resources.cpu / workers, memoryBytes: Math.floor(resources.memoryBytes / workers), diskBytes: Math.floor(resources.diskBytes / workers) };
     // Each worker puts its own place in.
     const identity: TaskIdentity = { jobId, attempt, taskIndex: 0, numTasks: workers, resources: share, ports: {} };
     const connections = new Set<Connection>();

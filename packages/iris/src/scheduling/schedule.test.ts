@@ -4,7 +4,7 @@ import type { Resources } from "../jobs/job-spec.js";
 import { type Machine, type WaitingTask, add, noResources, schedule, shortageOf, subtract } from "./schedule.js";
 
 const gibibyte = 2 ** 30;
-const room = (cpu: number, memoryBytes = 0, gpu = 0): Resources => ({ cpu, memoryBytes, gpu });
+const room = (cpu: number, memoryBytes = 0, gpu = 0): Resources => ({ cpu, memoryBytes, diskBytes: 0, ...(gpu === 0 ? {} : { device: { kind: "gpu" as const, count: gpu } }) });
 const machine = (name: string, capacity: Resources, free = capacity): Machine => ({ name, capacity, free });
 const waiting = (key: string, resources: Resources, heldByAncestors = noResources): WaitingTask => ({ key, resources, heldByAncestors });
 
@@ -50,7 +50,7 @@ describe("schedule", () => {
 });
 
 describe("laws", () => {
-  const resources = fc.record({ cpu: fc.integer({ min: 0, max: 8000 }).map((millis) => millis / 1000), memoryBytes: fc.integer({ min: 0, max: 8 }), gpu: fc.integer({ min: 0, max: 2 }) });
+  const resources = fc.tuple(fc.integer({ min: 0, max: 8000 }), fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 2 })).map(([millis, memoryBytes, gpu]) => room(millis / 1000, memoryBytes, gpu));
   const cluster = fc.array(resources, { maxLength: 4 }).map((all) => all.map((capacity, index) => machine(`m${index}`, capacity)));
   const tasks = fc.array(resources, { maxLength: 30 }).map((all) => all.map((asked, index) => waiting(`t${index}`, asked)));
 
@@ -64,10 +64,10 @@ describe("laws", () => {
           const asked = queue[index]?.resources ?? noResources;
           if (placement.kind === "start") {
             const rest = subtract(left.get(placement.machine) ?? noResources, asked);
-            expect(Math.min(rest.cpu, rest.memoryBytes, rest.gpu)).toBeGreaterThanOrEqual(0);
+            expect(Math.min(rest.cpu, rest.memoryBytes, rest.device?.count ?? 0)).toBeGreaterThanOrEqual(0);
             left.set(placement.machine, rest);
           } else {
-            const possible = [...left.values()].some((rest) => asked.cpu <= rest.cpu && asked.memoryBytes <= rest.memoryBytes && asked.gpu <= rest.gpu);
+            const possible = [...left.values()].some((rest) => asked.cpu <= rest.cpu && asked.memoryBytes <= rest.memoryBytes && (asked.device?.count ?? 0) <= (rest.device?.count ?? 0));
             expect(possible).toBe(false);
             expect(placement.kind === "impossible").toBe(shortageOf(machines, asked) !== undefined);
           }

@@ -30,7 +30,7 @@ export type Placement =
 /** The dimension in which a task asks for more than any machine has. */
 export interface Shortage {
   /** "cpu", "memoryBytes", "gpu", or "combination": each dimension is to be had, but on no single machine. */
-  readonly dimension: keyof Resources | "combination";
+  readonly dimension: (typeof dimensions)[number] | "combination";
   /** What the task asks for, for people. */
   readonly asked: string;
   /** The most that a machine of the cluster could give, for people. */
@@ -38,9 +38,13 @@ export interface Shortage {
 }
 
 /** No resources at all. */
-export const noResources: Resources = { cpu: 0, memoryBytes: 0, gpu: 0 };
+export const noResources: Resources = { cpu: 0, memoryBytes: 0, diskBytes: 0 };
 
-const dimensions = ["cpu", "memoryBytes", "gpu"] as const;
+const dimensions = ["cpu", "memoryBytes", "diskBytes", "gpu"] as const;
+
+function valueOf(resources: Resources, dimension: (typeof dimensions)[number]): number {
+  return dimension === "gpu" ? (resources.device?.count ?? 0) : resources[dimension];
+}
 
 /**
  * Decides which waiting tasks start, and on which machine. Pure: the same question gets the same answer. Tasks are taken in the given
@@ -77,8 +81,8 @@ export function schedule(machines: readonly Machine[], waiting: readonly Waiting
   });
 }
 
-function shapeOf({ cpu, memoryBytes, gpu }: Resources): string {
-  return `${String(cpu)},${String(memoryBytes)},${String(gpu)}`;
+function shapeOf(resources: Resources): string {
+  return dimensions.map((dimension) => String(valueOf(resources, dimension))).join(",");
 }
 
 /**
@@ -93,8 +97,8 @@ export function shortageOf(machines: readonly Pick<Machine, "capacity">[], asked
   const reachable = machines.map(({ capacity }) => (machines.length === 1 ? subtract(capacity, heldByAncestors) : capacity));
   if (reachable.some((room) => fits(asked, room))) return undefined;
   for (const dimension of dimensions) {
-    const most = Math.max(0, ...reachable.map((room) => room[dimension]));
-    if (asked[dimension] > most) return { dimension, asked: amount(dimension, asked[dimension]), available: amount(dimension, most) };
+    const most = Math.max(0, ...reachable.map((room) => valueOf(room, dimension)));
+    if (valueOf(asked, dimension) > most) return { dimension, asked: amount(dimension, valueOf(asked, dimension)), available: amount(dimension, most) };
   }
   return { dimension: "combination", asked: describe(asked), available: reachable.map(describe).join("; ") };
 }
@@ -114,27 +118,32 @@ function combine(a: Resources, b: Resources, sign: 1 | -1): Resources {
   return {
     cpu: (Math.round(a.cpu * 1000) + sign * Math.round(b.cpu * 1000)) / 1000,
     memoryBytes: a.memoryBytes + sign * b.memoryBytes,
-    gpu: a.gpu + sign * b.gpu,
+    diskBytes: a.diskBytes + sign * b.diskBytes,
+    ...gpuOf(valueOf(a, "gpu") + sign * valueOf(b, "gpu")),
   };
 }
 
+function gpuOf(count: number): Pick<Resources, "device"> {
+  return count === 0 ? {} : { device: { kind: "gpu", count } };
+}
+
 function fits(asked: Resources, room: Resources): boolean {
-  return dimensions.every((dimension) => asked[dimension] <= room[dimension]);
+  return dimensions.every((dimension) => valueOf(asked, dimension) <= valueOf(room, dimension));
 }
 
 function waitingReason(machines: readonly Machine[], free: readonly Resources[], asked: Resources): string {
   const reasons = dimensions
-    .map((dimension) => ({ dimension, most: Math.max(...free.map((room) => room[dimension])), all: Math.max(...machines.map(({ capacity }) => capacity[dimension])) }))
-    .filter(({ dimension, most }) => asked[dimension] > most)
-    .map(({ dimension, most, all }) => `waits for ${dimension}: asks ${amount(dimension, asked[dimension])}, free ${amount(dimension, most)} of ${amount(dimension, all)}`);
+    .map((dimension) => ({ dimension, most: Math.max(...free.map((room) => valueOf(room, dimension))), all: Math.max(...machines.map(({ capacity }) => valueOf(capacity, dimension))) }))
+    .filter(({ dimension, most }) => valueOf(asked, dimension) > most)
+    .map(({ dimension, most, all }) => `waits for ${dimension}: asks ${amount(dimension, valueOf(asked, dimension))}, free ${amount(dimension, most)} of ${amount(dimension, all)}`);
   return reasons.length > 0 ? reasons.join("; ") : `waits for a machine with room for ${describe(asked)} at once`;
 }
 
 function describe(resources: Resources): string {
-  const parts = dimensions.filter((dimension) => resources[dimension] > 0).map((dimension) => `${dimension} ${amount(dimension, resources[dimension])}`);
+  const parts = dimensions.filter((dimension) => valueOf(resources, dimension) > 0).map((dimension) => `${dimension} ${amount(dimension, valueOf(resources, dimension))}`);
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-function amount(dimension: keyof Resources, value: number): string {
-  return dimension === "memoryBytes" ? formatBytes(value) : String(value);
+function amount(dimension: (typeof dimensions)[number], value: number): string {
+  return dimension === "memoryBytes" || dimension === "diskBytes" ? formatBytes(value) : String(value);
 }
