@@ -12,6 +12,28 @@ import type { Cause, PendingReason } from "./model.js";
  */
 export type JobState = "PENDING" | "ASSIGNED" | "BUILDING" | "RUNNING" | "SUCCEEDED" | "FAILED" | "KILLED" | "WORKER_FAILED" | "PREEMPTED" | "UNSCHEDULABLE";
 
+/** One start of a task. */
+export interface AttemptStatus {
+  /** Names it for ever. */
+  readonly uid: string;
+  /** Attempts of the task before it. */
+  readonly number: number;
+  /** Where it stands, or how it ended. */
+  readonly state: JobState;
+  /** The worker that it was given to. */
+  readonly worker: string;
+  /** Its process, once there was one. */
+  readonly pid?: number;
+  /** When it was given to its worker, ISO 8601. */
+  readonly assignedAt: string;
+  /** When its process was started, ISO 8601. */
+  readonly startedAt?: string;
+  /** When nothing of it ran any more, ISO 8601. */
+  readonly endedAt?: string;
+  /** Why it did not succeed. */
+  readonly cause?: Cause;
+}
+
 /** One task of a job. */
 export interface TaskStatus {
   /** Place in the job, from 0 up. */
@@ -30,6 +52,10 @@ export interface TaskStatus {
   readonly worker?: string;
   /** Why its latest attempt did not succeed: while it waits for the next, or once it is final. */
   readonly cause?: Cause;
+  /** What it reported last about how far it has come. */
+  readonly progress?: TaskProgress;
+  /** All its attempts, first to latest. */
+  readonly attempts?: readonly AttemptStatus[];
 }
 
 /** A job at one moment. */
@@ -38,6 +64,14 @@ export interface JobStatus {
   readonly id: string;
   /** Names it for ever; the id may be used again after its end. */
   readonly uid?: string;
+  /** Whose budget and share it counts against. */
+  readonly user?: string;
+  /** Uid of the job whose task submitted it. */
+  readonly parent?: string;
+  /** When it was submitted, ISO 8601. */
+  readonly submittedAt?: string;
+  /** When it ended, ISO 8601. */
+  readonly endedAt?: string;
   /** Where it stands. */
   readonly state: JobState;
   /** Its priority, as declared or taken from its parent. */
