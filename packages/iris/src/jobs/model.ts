@@ -119,6 +119,8 @@ export interface TaskModel {
   readonly attempt: number;
   /** The attempt that is assigned, being built or running. At most one: a task is not started again before its last attempt is gone. */
   readonly current?: AttemptModel;
+  /** The latest attempt that has ended. */
+  readonly last?: AttemptModel;
   /** Retries charged to `maxRetriesFailure`. A gang's tasks have one account. */
   readonly failures: number;
   /** Retries charged to `maxRetriesPreemption`. A gang's tasks have one account. */
