@@ -18,7 +18,22 @@ export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOpti
 export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./process-identity.js";
 export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
 export type { GcsOptions } from "./storage/gcs.js";
-export type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage/storage.js";
+export { expandGlob } from "./storage/glob.js";
+export { StoragePath } from "./storage/path.js";
+export { registerStorage } from "./storage/registry.js";
+export type {
+  DirectoryEntry,
+  ReadOptions,
+  Storage,
+  StorageDriver,
+  StorageEntry,
+  StorageStat,
+  VersionedContent,
+  WalkedDirectory,
+  WriteIfOptions,
+  WriteOptions,
+} from "./storage/storage.js";
+export { chargeTransfer, processTransferBudget, TransferBudget, withTransferBudget, type TransferBudgetOptions } from "./storage/transfer-budget.js";
 export { type Access, scopeCovers } from "./auth/access.js";
 export { authRequest, type AuthRequest, type AuthResult, type Authenticator, type Principal } from "./auth/authenticator.js";
 export { accessTable, authChain, type AccessTable, type AuthChain } from "./auth/chain.js";

@@ -1,7 +1,8 @@
-import { MarinError } from "@marin/ducky";
+import { isMarinError, MarinError } from "@marin/ducky";
 import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { fileError } from "./files/file-error.js";
 import { temporaryPathFor } from "./files/temporary.js";
@@ -65,6 +66,41 @@ export async function lockDirectory(directory: string, { onBehalfOf }: Directory
   let released: Promise<void> | undefined;
   const release = (): Promise<void> => (released ??= releaseLock(path, record));
   return { path, release, [Symbol.asyncDispose]: release };
+}
+
+/** Settings of {@link withFileLock}. */
+export interface FileLockOptions {
+  /** Stops the waiting. Default: never. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait for others, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Runs work while no other holder of the lock file at `path` does, in this process or another of this machine. The lock of a killed process
+ * is taken over at once; one of a process that stands still is waited for.
+ *
+ * @throws MarinError RIGGING_LOCKED when the time is over; whatever the work throws
+ */
+export async function withFileLock<T>(path: string, work: () => Promise<T>, { signal, timeoutMs = 60_000 }: FileLockOptions = {}): Promise<T> {
+  const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString() };
+  const giveUpAt = performance.now() + timeoutMs;
+  for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
+    signal?.throwIfAborted();
+    try {
+      await acquire(path, record, path);
+      break;
+    } catch (error) {
+      if (!isMarinError(error, "RIGGING_LOCKED") || performance.now() > giveUpAt) throw fileError(error, { action: "lock", path });
+      // Chance parts those that came at the same time.
+      await setTimeout(waitMs * (0.5 + Math.random()), undefined, signal === undefined ? {} : { signal });
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await releaseLock(path, record);
+  }
 }
 
 async function acquire(path: string, record: LockRecord, directory: string): Promise<void> {

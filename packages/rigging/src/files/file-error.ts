@@ -21,6 +21,7 @@ const explanations: Readonly<Record<string, readonly [code: string, explanation:
   ENOTDIR: ["RIGGING_NOT_FOUND", "a part of the path is a file, not a directory"],
   EEXIST: ["RIGGING_EXISTS", "something is there already"],
   EISDIR: ["RIGGING_IS_DIRECTORY", "it is a directory, and a file is needed"],
+  EXDEV: ["RIGGING_UNSUPPORTED", "the two paths lie on different file systems; copy, then remove"],
   EMFILE: ["RIGGING_TOO_MANY_FILES", "too many files are open; raise the limit (ulimit -n)"],
   ENFILE: ["RIGGING_TOO_MANY_FILES", "too many files are open on this machine"],
 };

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { livenessOf, ownIdentity } from "../process-identity.js";
@@ -16,9 +16,14 @@ export function temporaryPathFor(path: string): string {
   return join(dirname(path), `.${name}.${String(pid)}_${started}_${scope}_${random}.tmp`);
 }
 
-/** Whether a name is that of a temporary file or directory. */
+/** The file beside `path` that is held while its condition is checked and it is written. */
+export function writeLockFor(path: string): string {
+  return join(dirname(path), `.${createHash("sha256").update(basename(path)).digest("hex").slice(0, 16)}.write-lock`);
+}
+
+/** Whether a name is that of a temporary file or directory, or of a lock that is held for the time of one write. */
 export function isTemporaryName(name: string): boolean {
-  return pattern.test(name);
+  return pattern.test(name) || /^\.[0-9a-f]{16}\.write-lock(\.|$)/.test(name);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { pageOf } from "../testing/listing.js";
 
 /** An object of the server. */
 export interface ServedObject {
@@ -66,17 +67,23 @@ export class Buckets {
     this.bucket(bucket).delete(name);
   }
 
-  /** One page of a listing. @throws Refusal 404 */
-  list(bucket: string, query: URLSearchParams): { readonly items: ServedObject[]; readonly next?: string } {
-    const prefix = query.get("prefix") ?? "";
-    const after = Buffer.from(query.get("pageToken") ?? "", "base64url");
+  /** Copies an object, in one bucket or between two. @throws Refusal 404, 412 */
+  copy(from: { readonly bucket: string; readonly name: string }, to: { readonly bucket: string; readonly name: string }, given: Readonly<Record<string, unknown>>, query: URLSearchParams): ServedObject {
+    const source = this.bucket(from.bucket).get(from.name);
+    if (source === undefined) throw new Refusal(404, `No such object: ${from.bucket}/${from.name}`);
+    return this.put(to.bucket, { name: to.name, content: source.content, given: { ...source.given, ...given } }, query);
+  }
+
+  /** One page of a listing: objects and, with a delimiter, what names have in common up to it. @throws Refusal 404 */
+  list(bucket: string, query: URLSearchParams): { readonly items: ServedObject[]; readonly prefixes: string[]; readonly next?: string } {
+    const [prefix, delimiter] = [query.get("prefix") ?? "", query.get("delimiter") ?? ""];
+    const objects = [...this.bucket(bucket).values()].filter(({ name }) => name.startsWith(prefix));
     const limit = Math.min(Number(query.get("maxResults") ?? maxPage), maxPage);
-    const found = [...this.bucket(bucket).values()]
-      .filter(({ name }) => name.startsWith(prefix) && Buffer.compare(Buffer.from(name), after) > 0)
-      .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-    const items = found.slice(0, limit);
-    const last = items.at(-1);
-    return found.length > items.length && last !== undefined ? { items, next: Buffer.from(last.name).toString("base64url") } : { items };
+    const after = Buffer.from(query.get("pageToken") ?? "", "base64url").toString("utf8");
+    const { names, next } = pageOf(objects.map(({ name }) => name), { prefix, delimiter, after, limit });
+    const isPrefix = (name: string): boolean => delimiter !== "" && name.slice(prefix.length).endsWith(delimiter);
+    const items = names.filter((name) => !isPrefix(name)).map((name) => this.bucket(bucket).get(name) as ServedObject);
+    return { items, prefixes: names.filter(isPrefix), ...(next === undefined ? {} : { next: Buffer.from(next).toString("base64url") }) };
   }
 }
 

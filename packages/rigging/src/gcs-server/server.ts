@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type FaultChooser, sendAnswer } from "../testing/faults.js";
 import { Buckets, describe, digests, Refusal, type ServedObject } from "./objects.js";
 import { Uploads } from "./uploads.js";
 
@@ -18,15 +19,12 @@ export interface ServedRequest {
   readonly objectBytes: number;
 }
 
-/** What a fault does to a request: answer with a status, cut the connection before it is dealt with, or after. */
-export type GcsFault = { readonly status: number; readonly message?: string } | "cut-before" | "cut-after";
-
 /** Settings of {@link startGcsServer}. */
 export interface GcsServerOptions {
   /** The buckets it has. */
   readonly buckets: readonly string[];
   /** Chooses requests to fail, to try out how a program takes it. Default: none fail. */
-  readonly fault?: (request: { readonly method: string; readonly url: string }) => GcsFault | undefined;
+  readonly fault?: FaultChooser;
 }
 
 /** A running server. */
@@ -70,11 +68,10 @@ export async function startGcsServer({ buckets: names, fault = () => undefined }
       if (wanted === "cut-before") return void request.socket.destroy();
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
-      if (typeof wanted === "object") throw new Refusal(wanted.status, wanted.message ?? "as was asked for");
+      if (typeof wanted === "object" && "status" in wanted) throw new Refusal(wanted.status, wanted.message ?? "as was asked for");
       const answer = await respond({ method, url: new URL(url, endpoint), request, body: Buffer.concat(chunks) });
-      if (wanted === "cut-after") return void request.socket.destroy();
       objectBytes = answer.isObject === true ? answer.body.length : 0;
-      response.writeHead(answer.status, { ...answer.headers, "content-length": String(answer.body.length) }).end(answer.body);
+      await sendAnswer(request, response, answer, wanted);
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400;
       const message = error instanceof Error ? error.message : String(error);
@@ -88,7 +85,7 @@ export async function startGcsServer({ buckets: names, fault = () => undefined }
   async function respond({ method, url, request, body }: Call): Promise<Answer> {
     const query = url.searchParams;
     // The client leaves out /storage/v1 when the environment names the server.
-    const [, kind, bucketPart, objectPart] = /^(\/upload\/storage\/v1|\/download\/storage\/v1|\/storage\/v1)?\/b\/([^/]+)\/o(?:\/([^/]+))?\/?$/.exec(url.pathname) ?? [];
+    const [, kind, bucketPart, objectPart, actionPart, targetPart] = /^(\/upload\/storage\/v1|\/download\/storage\/v1|\/storage\/v1)?\/b\/([^/]+)\/o(?:\/([^/]+)(?:\/(rewriteTo\/b\/[^/]+|moveTo)\/o\/([^/]+))?)?\/?$/.exec(url.pathname) ?? [];
     if (bucketPart === undefined) throw new Refusal(404, `${url.pathname} is not served here`);
     const bucket = decodeURIComponent(bucketPart);
     const { headers } = request;
@@ -102,10 +99,23 @@ export async function startGcsServer({ buckets: names, fault = () => undefined }
       return json(await describe(bucket, type === "multipart" ? uploads.multipart(upload) : uploads.media(upload)));
     }
     if (objectPart === undefined) {
-      const { items, next } = buckets.list(bucket, query);
-      return json({ kind: "storage#objects", items: await Promise.all(items.map((object) => describe(bucket, object))), ...(next === undefined ? {} : { nextPageToken: next }) });
+      const { items, prefixes, next } = buckets.list(bucket, query);
+      return json({
+        kind: "storage#objects",
+        items: await Promise.all(items.map((object) => describe(bucket, object))),
+        ...(prefixes.length === 0 ? {} : { prefixes }),
+        ...(next === undefined ? {} : { nextPageToken: next }),
+      });
     }
     const name = decodeURIComponent(objectPart);
+    if (actionPart !== undefined && targetPart !== undefined) {
+      const isMove = actionPart === "moveTo";
+      const target = { bucket: isMove ? bucket : decodeURIComponent(actionPart.slice("rewriteTo/b/".length)), name: decodeURIComponent(targetPart) };
+      const copied = buckets.copy({ bucket, name }, target, body.length === 0 ? {} : (JSON.parse(body.toString("utf8")) as Record<string, unknown>), query);
+      if (isMove) buckets.delete(bucket, name, new URLSearchParams());
+      const resource = await describe(target.bucket, copied);
+      return json(isMove ? resource : { kind: "storage#rewriteResponse", done: true, objectSize: resource["size"], totalBytesRewritten: resource["size"], resource });
+    }
     if (method === "DELETE") {
       buckets.delete(bucket, name, query);
       return { status: 204, headers: {}, body: Buffer.alloc(0) };

@@ -2,29 +2,53 @@ import { MarinError } from "@marin/ducky";
 import { FileStorage } from "./file.js";
 import { GcsStorage, type GcsOptions } from "./gcs.js";
 import { MemoryStorage } from "./memory.js";
-import type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage.js";
+import { schemeOf } from "./path.js";
+import { checkScheme, registeredDriver } from "./registry.js";
+import { RootedStorage } from "./rooted-storage.js";
+import { SchemeStorage } from "./scheme-storage.js";
+import type { Storage, StorageDriver } from "./storage.js";
 
 /** Settings of {@link createStorage}. */
 export interface CreateStorageOptions {
   /** How to reach Google Cloud Storage. Default: as the environment says. */
   readonly gcs?: GcsOptions;
+  /** Drivers of further schemes, for this storage alone: `{ ftp: driver }` serves ftp://. Default: those of `registerStorage`. */
+  readonly drivers?: Readonly<Record<string, StorageDriver>>;
 }
 
 /**
  * Files of every kind by their paths: plain paths and file: URLs are the local disk, gs://bucket/name is Google Cloud
  * Storage (its client is loaded on first use), memory://name is memory that belongs to this storage alone.
+ *
+ * @throws MarinError RIGGING_BAD_SCHEME for a driver of a scheme that cannot be, or is taken
  */
 export function createStorage(options: CreateStorageOptions = {}): Storage {
   const file = new FileStorage();
-  const drivers: Readonly<Record<string, Storage>> = { file, gs: new GcsStorage(options.gcs), memory: new MemoryStorage() };
-  return new DispatchingStorage((path) => {
-    // One letter before the colon is a drive of Windows.
-    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(path)?.[1]?.toLowerCase();
-    if (path === "" || path.includes("\0")) throw new MarinError("RIGGING_BAD_PATH", `"${path.replaceAll("\0", "\\0")}" is no path.`, { data: { path } });
-    if (scheme === undefined) return { storage: file, path };
-    const storage = Object.hasOwn(drivers, scheme) ? drivers[scheme] : undefined;
-    if (storage !== undefined) return { storage, path };
-    throw new MarinError("RIGGING_UNKNOWN_SCHEME", `${path}: paths of ${scheme}: are not supported; use gs://bucket/name, a file's path or memory://name.`, { data: { path, scheme } });
+  const drivers = new Map<string, StorageDriver>([["file", file]]);
+  for (const [scheme, driver] of Object.entries(options.drivers ?? {})) {
+    checkScheme(scheme);
+    drivers.set(scheme, driver);
+  }
+  const own: Readonly<Record<string, () => StorageDriver>> = {
+    gs: () => new GcsStorage(options.gcs),
+    memory: () => new MemoryStorage(),
+  };
+  const opened = new WeakMap<() => StorageDriver, StorageDriver>();
+  const driverOf = (scheme: string): StorageDriver | undefined => {
+    const given = drivers.get(scheme);
+    const open = Object.hasOwn(own, scheme) ? own[scheme] : registeredDriver(scheme);
+    if (given !== undefined || open === undefined) return given;
+    const driver = opened.get(open) ?? open();
+    opened.set(open, driver);
+    return driver;
+  };
+  return new SchemeStorage((path, isPrefix) => {
+    if ((path === "" && !isPrefix) || path.includes("\0")) throw new MarinError("RIGGING_BAD_PATH", `"${path.replaceAll("\0", "\\0")}" is no path.`, { data: { path } });
+    const scheme = schemeOf(path);
+    if (scheme === undefined) return file;
+    const driver = driverOf(scheme);
+    if (driver !== undefined) return driver;
+    throw new MarinError("RIGGING_UNKNOWN_SCHEME", `${path}: paths of ${scheme}: are not supported; use a file's path, gs://bucket/name or memory://name, or teach this process the scheme with registerStorage.`, { data: { path, scheme } });
   });
 }
 
@@ -36,62 +60,4 @@ export function createStorage(options: CreateStorageOptions = {}): Storage {
  */
 export function openStorage(root: string, storage: Storage = createStorage()): Storage {
   return new RootedStorage(root, storage);
-}
-
-class DispatchingStorage implements Storage {
-  /** The storage of a path, and the path there. */
-  readonly find: (path: string) => { readonly storage: Storage; readonly path: string };
-
-  constructor(find: DispatchingStorage["find"]) {
-    this.find = find;
-  }
-
-  async read(path: string, options?: ReadOptions): Promise<Uint8Array> {
-    const found = this.find(path);
-    return found.storage.read(found.path, options);
-  }
-
-  async *stream(path: string, options?: ReadOptions): AsyncGenerator<Uint8Array> {
-    const found = this.find(path);
-    yield* found.storage.stream(found.path, options);
-  }
-
-  async stat(path: string): Promise<StorageStat | undefined> {
-    const found = this.find(path);
-    return found.storage.stat(found.path);
-  }
-
-  async *list(prefix: string): AsyncGenerator<StorageEntry> {
-    const found = this.find(prefix);
-    yield* found.storage.list(found.path);
-  }
-
-  async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, options?: WriteOptions): Promise<void> {
-    const found = this.find(path);
-    return found.storage.write(found.path, data, options);
-  }
-
-  async remove(path: string): Promise<boolean> {
-    const found = this.find(path);
-    return found.storage.remove(found.path);
-  }
-}
-
-class RootedStorage extends DispatchingStorage {
-  readonly #base: string;
-
-  constructor(root: string, storage: Storage) {
-    const base = /[/\\]$/.test(root) ? root : `${root}/`;
-    super((path) => {
-      if (/(^|[/\\])\.\.?([/\\]|$)/.test(path) || /^([/\\]|[a-z]+:)/i.test(path)) {
-        throw new MarinError("RIGGING_BAD_PATH", `"${path}" is no path inside ${root}: use names joined by "/", without "." and "..".`, { data: { path, root } });
-      }
-      return { storage, path: base + path };
-    });
-    this.#base = base;
-  }
-
-  override async *list(prefix: string): AsyncGenerator<StorageEntry> {
-    for await (const { path, bytes } of super.list(prefix)) yield { path: path.slice(this.#base.length), bytes };
-  }
 }

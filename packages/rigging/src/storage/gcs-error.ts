@@ -20,6 +20,13 @@ export function statusOf(error: unknown): number | undefined {
   return [code, status, response?.status].map(Number).find((number) => Number.isInteger(number) && number >= 100 && number < 600);
 }
 
+/** Whether asking again may help: the server is busy or out of order, or the connection was lost. */
+export function mayPass(error: unknown): boolean {
+  const status = statusOf(error);
+  const systemCode = (error as { readonly code?: unknown } | null)?.code;
+  return status === undefined ? typeof systemCode === "string" && /^E[A-Z_]+$/.test(systemCode) && !isMarinError(error) : status === 408 || status === 429 || status >= 500;
+}
+
 /**
  * An error of the client as a MarinError. The client's own error is not passed on: it holds the request with its
  * credentials. Its message is, without whatever looks like one.
@@ -36,7 +43,7 @@ export function gcsError(error: unknown, { action, path }: GcsOperation): unknow
   if (status === undefined && /default credentials|private key|invalid_grant|client_email/i.test(message)) {
     return make("RIGGING_NO_CREDENTIALS", "no credentials were found; run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a key file");
   }
-  if ((status !== undefined && status >= 500) || (typeof systemCode === "string" && /^E[A-Z]+$/.test(systemCode))) {
+  if ((status !== undefined && status >= 500) || (typeof systemCode === "string" && /^E[A-Z_]+$/.test(systemCode))) {
     return make("RIGGING_STORAGE_UNAVAILABLE", "the server cannot be reached or is out of order; try again later");
   }
   return make("RIGGING_STORAGE_FAILED", "the server refused");

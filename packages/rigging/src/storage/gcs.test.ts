@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { digests } from "../gcs-server/objects.js";
-import { type GcsFault, type GcsServer, startGcsServer } from "../gcs-server/server.js";
+import { type GcsServer, startGcsServer } from "../gcs-server/server.js";
+import type { FaultChooser, ServerFault } from "../testing/faults.js";
 import { createStorage } from "./create.js";
 import { gcsError } from "./gcs-error.js";
 import type { Storage } from "./storage.js";
@@ -9,13 +10,13 @@ import type { Storage } from "./storage.js";
 let server: GcsServer | undefined;
 afterEach(() => server?.close());
 
-async function start(fault?: (request: { readonly method: string; readonly url: string }) => GcsFault | undefined, maxRetries = 3): Promise<{ server: GcsServer; storage: Storage }> {
+async function start(fault?: FaultChooser, maxRetries = 3): Promise<{ server: GcsServer; storage: Storage }> {
   server = await startGcsServer({ buckets: ["bucket"], ...(fault === undefined ? {} : { fault }) });
   return { server, storage: createStorage({ gcs: { endpoint: server.endpoint, maxRetries } }) };
 }
 
 /** A fault on the first request that the pattern fits. */
-function once(method: string, pattern: RegExp, fault: GcsFault): (request: { readonly method: string; readonly url: string }) => GcsFault | undefined {
+function once(method: string, pattern: RegExp, fault: ServerFault): FaultChooser {
   let left = 1;
   return (request) => (request.method === method && pattern.test(request.url) && left-- > 0 ? fault : undefined);
 }

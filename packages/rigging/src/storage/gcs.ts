@@ -1,11 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { MarinError } from "@marin/ducky";
+import { isMarinError, MarinError } from "@marin/ducky";
 import type { Bucket, File, Storage as Client } from "@google-cloud/storage";
-import { gcsError, statusOf } from "./gcs-error.js";
-import { gather, isWhole, type Range, rangeOf, untilAborted } from "./range.js";
-import type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage.js";
+import { writeConditionally } from "./conditional.js";
+import { notThatVersion } from "./changed.js";
+import { bodyOf, wholeChecked } from "./gcs-body.js";
+import { gcsError, mayPass, statusOf } from "./gcs-error.js";
+import { asBuffer, pieceBytes, Pieces } from "./pieces.js";
+import { gather, isWhole, rangeOf, untilAborted } from "./range.js";
+import { resumed } from "./resume.js";
+import { asDirectory, sortedEntries } from "./scheme-storage.js";
+import type { DirectoryEntry, ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
 
 /** How to reach Google Cloud Storage. */
 export interface GcsOptions {
@@ -16,10 +22,9 @@ export interface GcsOptions {
   readonly endpoint?: string;
   /** How often a request is tried again after a failure that may pass. Default 3. */
   readonly maxRetries?: number;
+  /** How long to wait for the next bytes of a read before the rest is asked for anew, in milliseconds. Default 60,000. */
+  readonly stallMs?: number;
 }
-
-/** Up to here an object is sent in one request; longer streams are sent in pieces of this size. A multiple of 256 KiB. */
-const pieceBytes = 8 << 20;
 
 /** Marks the object with the write that made it, to tell one's own from another's after a lost answer. */
 const writeMark = "marin-write";
@@ -28,9 +33,11 @@ const writeMark = "marin-write";
  * Objects of Google Cloud Storage, gs://bucket/name, through `@google-cloud/storage`, which is loaded on first use and
  * finds its credentials by itself (GOOGLE_APPLICATION_CREDENTIALS, `gcloud auth application-default login`, the machine's account).
  */
-export class GcsStorage implements Storage {
+export class GcsStorage implements StorageDriver {
   readonly #options: GcsOptions;
   #client: Promise<Client> | undefined;
+  /** One that asks once: after a lost answer a conditional write has to find out what it did. */
+  #onceClient: Promise<Client> | undefined;
 
   constructor(options: GcsOptions = {}) {
     this.#options = options;
@@ -42,16 +49,38 @@ export class GcsStorage implements Storage {
 
   async *stream(path: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array> {
     const range = rangeOf(path, options);
-    const file = await this.#file(path);
+    const { version, signal } = options;
+    signal?.throwIfAborted();
+    const { bucket, name } = parsePath(path, false);
+    const fileOf = async (generation: string | undefined): Promise<File> => (await this.#bucket(bucket)).file(name, generation === undefined ? {} : { generation });
     try {
       if (range.start === range.end) {
-        await file.getMetadata();
+        await (await fileOf(version)).getMetadata();
         return;
       }
-      yield* untilAborted(download(file, path, range), options.signal);
+      let checksum: string | undefined;
+      const chunks = resumed({
+        path,
+        range,
+        version,
+        signal,
+        maxRetries: this.#options.maxRetries ?? 3,
+        stallMs: this.#options.stallMs ?? 60_000,
+        mayPass,
+        open: async (wanted, generation, stop) => {
+          const body = await bodyOf(await fileOf(generation), wanted, stop).catch((error: unknown) => {
+            // A range that begins behind the end holds nothing.
+            if (statusOf(error) === 416) return undefined;
+            throw error;
+          });
+          checksum ??= body?.checksum;
+          return body;
+        },
+      });
+      yield* untilAborted(isWhole(range) ? wholeChecked(chunks, path, () => checksum) : chunks, signal);
     } catch (error) {
-      // A range that begins behind the end holds nothing.
-      if (statusOf(error) === 416) return;
+      // A generation that is gone is a change, unless nothing is left.
+      if (version !== undefined && statusOf(error) === 404 && (await this.stat(path)) !== undefined) throw notThatVersion(path, { expected: version });
       throw gcsError(error, { action: "read", path });
     }
   }
@@ -79,6 +108,24 @@ export class GcsStorage implements Storage {
       throw gcsError(error, { action: "list", path: prefix });
     } finally {
       files.destroy();
+    }
+  }
+
+  async *listDirectory(directory: string): AsyncGenerator<DirectoryEntry> {
+    const { bucket, name } = parsePath(asDirectory(directory), true);
+    const held = await this.#bucket(bucket);
+    let query: object | null = { prefix: name, delimiter: "/", autoPaginate: false };
+    while (query !== null) {
+      const [files, next, answer] = (await held.getFiles(query).catch((error: unknown) => {
+        throw gcsError(error, { action: "list", path: directory });
+      })) as [File[], object | null, { readonly prefixes?: readonly string[] } | undefined];
+      // The server gives both kinds apart, each sorted, and a page holds what lies between two names.
+      const entries = [
+        ...files.map((file): DirectoryEntry => ({ kind: "file", path: `gs://${bucket}/${file.name}`, bytes: Number(file.metadata.size) })),
+        ...(answer?.prefixes ?? []).map((prefix): DirectoryEntry => ({ kind: "directory", path: `gs://${bucket}/${prefix}` })),
+      ];
+      yield* sortedEntries(entries);
+      query = next;
     }
   }
 
@@ -110,13 +157,70 @@ export class GcsStorage implements Storage {
       }
     } catch (error) {
       if (sourceError !== undefined) throw sourceError.error;
-      if (ifAbsent && statusOf(error) === 412) {
-        // After a lost answer the client asks again, and is refused because of its own first try.
-        const [{ metadata }] = await file.getMetadata().catch(() => [{ metadata: undefined }] as const);
-        if (metadata?.[writeMark] === mark) return;
-        throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path } });
-      }
+      if (ifAbsent && statusOf(error) === 412) return this.#wasOurs(path, mark);
       throw gcsError(error, { action: "write", path });
+    }
+  }
+
+  async readVersioned(path: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<VersionedContent | undefined> {
+    const file = await this.#file(path);
+    try {
+      const [{ generation }] = await file.getMetadata();
+      const version = String(generation);
+      return { content: await gather(this.stream(path, { version, signal })), version };
+    } catch (error) {
+      if (isMarinError(error, "RIGGING_CHANGED")) return this.readVersioned(path, { signal });
+      if (statusOf(error) === 404 || isMarinError(error, "RIGGING_NOT_FOUND")) return undefined;
+      throw gcsError(error, { action: "read", path });
+    }
+  }
+
+  async writeIf(path: string, data: Uint8Array | string, { version, signal }: WriteIfOptions): Promise<string> {
+    const { bucket, name } = parsePath(path, false);
+    const client = await (this.#onceClient ??= connect({ ...this.#options, maxRetries: 0 }));
+    const mark = randomUUID();
+    return writeConditionally({
+      path,
+      expected: version,
+      signal,
+      maxRetries: this.#options.maxRetries ?? 3,
+      attempt: async () => {
+        const file = client.bucket(bucket).file(name);
+        await file.save(asBuffer(data), { metadata: { contentType: "application/octet-stream", metadata: { [writeMark]: mark } }, preconditionOpts: { ifGenerationMatch: version ?? 0 }, resumable: false });
+        return String(file.metadata.generation);
+      },
+      judge: (error) => {
+        const status = statusOf(error);
+        return status === 412 ? "refused" : status === 429 ? "not-done" : mayPass(error) ? "unknown" : "final";
+      },
+      current: async () => {
+        const [{ generation, metadata }] = await (await this.#file(path)).getMetadata();
+        return { version: String(generation), mine: metadata?.[writeMark] === mark };
+      },
+      translate: (error) => gcsError(error, { action: "write", path }),
+    });
+  }
+
+  async copy(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+    const [source, target] = [await this.#file(from), await this.#file(to)];
+    const mark = randomUUID();
+    try {
+      await source.copy(target, { contentType: "application/octet-stream", metadata: { [writeMark]: mark }, ...(ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {}) });
+    } catch (error) {
+      if (ifAbsent && statusOf(error) === 412) return this.#wasOurs(to, mark);
+      throw gcsError(error, { action: "copy", path: from });
+    }
+  }
+
+  async rename(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+    const [source, target] = [parsePath(from, false), parsePath(to, false)];
+    if (source.bucket !== target.bucket) throw new MarinError("RIGGING_UNSUPPORTED", `Cannot rename ${from}: ${to} lies in another bucket; copy it, then remove it.`, { data: { path: from, action: "rename" } });
+    if (source.name === target.name) return;
+    try {
+      await (await this.#file(from)).moveFileAtomic(await this.#file(to), ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {});
+    } catch (error) {
+      if (ifAbsent && statusOf(error) === 412) throw exists(to);
+      throw gcsError(error, { action: "rename", path: from });
     }
   }
 
@@ -129,6 +233,12 @@ export class GcsStorage implements Storage {
       if (statusOf(error) === 404) return false;
       throw gcsError(error, { action: "remove", path });
     }
+  }
+
+  /** After a lost answer the client asks again, and is refused because of its own first try. @throws MarinError RIGGING_EXISTS when it was another's */
+  async #wasOurs(path: string, mark: string): Promise<void> {
+    const [{ metadata }] = await (await this.#file(path)).getMetadata().catch(() => [{ metadata: undefined }] as const);
+    if (metadata?.[writeMark] !== mark) throw exists(path);
   }
 
   async #file(path: string): Promise<File> {
@@ -157,65 +267,6 @@ function parsePath(path: string, isPrefix: boolean): { readonly bucket: string; 
   throw new MarinError("RIGGING_BAD_PATH", `${path} is no path of a bucket: it has the form gs://bucket/name, the name at most 1024 bytes.`, { data: { path } });
 }
 
-async function* download(file: File, path: string, range: Range): AsyncGenerator<Uint8Array> {
-  // As it is stored: a packed object must not be unpacked on the way. Whole objects are checked against their checksum.
-  const ends = isWhole(range) ? {} : { start: range.start, ...(range.end === Infinity ? {} : { end: range.end - 1 }) };
-  const body = file.createReadStream({ ...ends, decompress: false });
-  let promised: number | undefined;
-  body.on("response", (response: { readonly headers: Readonly<Record<string, string | undefined>> }) => {
-    const length = response.headers["content-length"];
-    promised = length === undefined ? undefined : Number(length);
-  });
-  let received = 0;
-  try {
-    for await (const chunk of body) {
-      received += (chunk as Buffer).length;
-      yield chunk as Buffer;
-    }
-  } finally {
-    body.destroy();
-  }
-  if (promised === undefined || promised === received) return;
-  throw new MarinError("RIGGING_STORAGE_UNAVAILABLE", `Cannot read ${path}: the connection ended after ${String(received)} of ${String(promised)} bytes.`, {
-    data: { path, received, promised },
-  });
-}
-
-function asBuffer(data: Uint8Array | string): Buffer {
-  return typeof data === "string" ? Buffer.from(data, "utf8") : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-}
-
-/** A stream of which the beginning is looked at before it is decided how to send it. */
-class Pieces {
-  readonly #iterator: AsyncIterator<Uint8Array>;
-  readonly #seen: Uint8Array[] = [];
-
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#iterator = chunks[Symbol.asyncIterator]();
-  }
-
-  /** Everything, when it is no longer than `limit`; else undefined, and {@link rest} gives it. */
-  async whole(limit: number): Promise<Buffer | undefined> {
-    for (let bytes = 0; bytes <= limit; ) {
-      const next = await this.#iterator.next();
-      if (next.done === true) return Buffer.concat(this.#seen);
-      this.#seen.push(next.value);
-      bytes += next.value.length;
-    }
-    return undefined;
-  }
-
-  /** Everything, from the start. */
-  async *rest(): AsyncGenerator<Uint8Array> {
-    try {
-      while (this.#seen.length > 0) yield this.#seen.shift() as Uint8Array;
-      for (;;) {
-        const next = await this.#iterator.next();
-        if (next.done === true) return;
-        yield next.value;
-      }
-    } finally {
-      await this.#iterator.return?.();
-    }
-  }
+function exists(path: string): MarinError {
+  return new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path } });
 }

@@ -1,6 +1,7 @@
 import { MarinError } from "@marin/ducky";
+import { changed, notThatVersion } from "./changed.js";
 import { byUtf8, gather, rangeOf, untilAborted } from "./range.js";
-import type { ReadOptions, Storage, StorageEntry, StorageStat, WriteOptions } from "./storage.js";
+import type { ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
 
 interface Kept {
   readonly content: Uint8Array;
@@ -8,7 +9,8 @@ interface Kept {
 }
 
 /** Objects in this process's memory, gone with it. */
-export class MemoryStorage implements Storage {
+export class MemoryStorage implements StorageDriver {
+  readonly remote = false;
   readonly #objects = new Map<string, Kept>();
   #writes = 0;
 
@@ -17,6 +19,7 @@ export class MemoryStorage implements Storage {
     options.signal?.throwIfAborted();
     const kept = this.#objects.get(path);
     if (kept === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot read ${path}: there is no such object.`, { data: { path } });
+    if (options.version !== undefined && options.version !== String(kept.version)) throw notThatVersion(path, { expected: options.version, found: String(kept.version) });
     return kept.content.slice(start, end);
   }
 
@@ -41,11 +44,40 @@ export class MemoryStorage implements Storage {
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
     signal?.throwIfAborted();
     const content = typeof data === "string" ? Buffer.from(data, "utf8") : data instanceof Uint8Array ? data : await gather(untilAborted(data, signal));
-    if (ifAbsent && this.#objects.has(path)) throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path } });
-    this.#objects.set(path, { content: Uint8Array.from(content), version: ++this.#writes });
+    this.#put(path, content, ifAbsent);
+  }
+
+  async readVersioned(path: string): Promise<VersionedContent | undefined> {
+    const kept = this.#objects.get(path);
+    return kept === undefined ? undefined : { content: kept.content.slice(), version: String(kept.version) };
+  }
+
+  async writeIf(path: string, data: Uint8Array | string, { version }: WriteIfOptions): Promise<string> {
+    const kept = this.#objects.get(path);
+    const found = kept === undefined ? undefined : String(kept.version);
+    if (found !== version) throw changed(path, { expected: version, found });
+    return this.#put(path, typeof data === "string" ? Buffer.from(data, "utf8") : data, false);
+  }
+
+  async copy(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+    this.#put(to, await this.read(from), ifAbsent);
+  }
+
+  async rename(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+    const kept = this.#objects.get(from);
+    if (kept === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot rename ${from}: there is no such object.`, { data: { path: from } });
+    this.#put(to, kept.content, ifAbsent);
+    if (from !== to) this.#objects.delete(from);
   }
 
   async remove(path: string): Promise<boolean> {
     return this.#objects.delete(path);
+  }
+
+  #put(path: string, content: Uint8Array, ifAbsent: boolean): string {
+    if (ifAbsent && this.#objects.has(path)) throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path } });
+    const version = ++this.#writes;
+    this.#objects.set(path, { content: Uint8Array.from(content), version });
+    return String(version);
   }
 }
