@@ -9,7 +9,7 @@ export interface CallName {
 
 /** Both ends give up at the deadline with this error. */
 export function deadlineExceeded({ service, method }: CallName, timeoutMs: number): MarinError {
-  return new MarinError("DUCKY_DEADLINE_EXCEEDED", `${service}.${method} did not answer within ${timeoutMs} ms.`, { data: { service, method, timeoutMs } });
+  return new MarinError("DUCKY_DEADLINE_EXCEEDED", `${service}.${method} did not answer within ${Math.round(timeoutMs)} ms.`, { data: { service, method, timeoutMs } });
 }
 
 /** The reason of a handler's signal when the caller cancels. */
@@ -26,12 +26,18 @@ export function cancelledByCaller({ service, method }: CallName, wireReason: unk
   });
 }
 
-/** The error of every call on a connection that is closed. */
-export function connectionClosed(peer: string, call: CallName | undefined, cause: Error | undefined): MarinError {
-  const what = call === undefined ? "" : ` ${call.service}.${call.method} has no answer.`;
+/** What the other end is told when the consumer leaves a stream before its end. */
+export function callerHasLeft({ service, method }: CallName): MarinError {
+  return new MarinError("DUCKY_CANCELLED", "The stream's consumer has left.", { data: { service, method } });
+}
+
+/** The error of every call on a connection that is closed; `sent`: the other end may have carried the call out. */
+export function connectionClosed(peer: string, call: CallName | undefined, sent: boolean, cause: Error | undefined): MarinError {
+  const fate = sent ? "has no answer; whether it was carried out is not known" : "was not sent";
+  const what = call === undefined ? "" : ` ${call.service}.${call.method} ${fate}.`;
   const why = cause === undefined ? "" : ` ${cause.message}`;
   return new MarinError("DUCKY_CLOSED", `The connection to ${peer} is closed.${what}${why}`, {
-    data: { peer, ...call },
+    data: { peer, ...call, ...(call === undefined ? {} : { sent }) },
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -38,9 +38,10 @@ function mathHandlers() {
   const closed = deferred<number>();
   const handlers: ServiceHandlers<(typeof mathService)["methods"]> = {
     add: ({ a, b }) => a + b,
-    hang: (_input, { signal, remainingMs }) =>
+    hang: (_input, call) =>
       new Promise(() => {
-        started.resolve(remainingMs);
+        const { signal } = call;
+        started.resolve(() => call.timeoutMs);
         signal.addEventListener("abort", () => {
           ended.resolve(signal.reason);
         });

@@ -1,8 +1,10 @@
 import { cancelledByCaller, deadlineExceeded, startDeadline, type CallName } from "./call-errors.js";
-import type { CallContext, Service, ServiceHandlers, Methods, ServerStreamMethod, UnaryMethod } from "./contract.js";
+import type { CallContext, Items, Method, Methods, Service, ServiceHandlers } from "./contract.js";
 import { errorToWire } from "./error-wire.js";
 import { MarinError } from "./errors.js";
-import { badFrame, frameKinds, type Frame } from "./frames.js";
+import { firstInputCredit, ItemQueue, ItemSender } from "./flow.js";
+import { badFrame, frameKinds, methodKinds, type CallerFrame, type Frame } from "./frames.js";
+import type { Identity } from "./identity.js";
 import { validate } from "./validation.js";
 
 type CallFrame = Extract<Frame, { readonly kind: 0 }>;
@@ -13,23 +15,31 @@ interface Served {
   readonly handlers: Readonly<Record<string, Handler | undefined>>;
 }
 
-/** What an item counts for beside its bytes, so that a stream of tiny items is bounded as well. */
-const itemOverheadBytes = 64;
-
-/** What an item counts for against its stream's window. */
-export function itemWeight(bytes: number): number {
-  return bytes + itemOverheadBytes;
+/** What {@link IncomingCalls} needs of its connection. */
+export interface IncomingOptions {
+  /** Sends a frame; gives its bytes. */
+  readonly send: (frame: Frame) => number;
+  readonly identity: Identity | undefined;
+  /** Bytes of a caller's stream that may be under way or wait for the handler. */
+  readonly windowBytes: number;
+  /** Calls that may be at work at a time. */
+  readonly maxCalls: number;
+  /** Why no further call is taken now, or nothing. */
+  readonly overload: () => MarinError | undefined;
 }
 
 /** The calls that the other end has made and that are at work here. */
 export class IncomingCalls {
-  readonly #send: (frame: Frame) => number;
+  readonly #options: IncomingOptions;
   readonly #services = new Map<string, Served>();
   readonly #running = new Map<number, IncomingCall>();
+  readonly #forget = (id: number): void => {
+    this.#running.delete(id);
+  };
   #lastId = 0;
 
-  constructor(send: (frame: Frame) => number) {
-    this.#send = send;
+  constructor(options: IncomingOptions) {
+    this.#options = options;
   }
 
   /** Offers a service. */
@@ -46,7 +56,7 @@ export class IncomingCalls {
   }
 
   /** Takes a frame that the caller's end sends. */
-  receive(frame: Extract<Frame, { readonly kind: 0 | 1 | 2 }>): void {
+  receive(frame: CallerFrame, bytes: number): void {
     if (frame.kind === frameKinds.call) {
       if (frame.id <= this.#lastId) throw badFrame("its call id is not greater than the one before", { id: frame.id });
       this.#lastId = frame.id;
@@ -54,9 +64,8 @@ export class IncomingCalls {
       return;
     }
     if (frame.id > this.#lastId) throw badFrame("it is about a call that was never made", { id: frame.id });
-    // A call that has ended meanwhile needs neither.
-    if (frame.kind === frameKinds.cancel) this.#running.get(frame.id)?.cancel(frame.reason);
-    else this.#running.get(frame.id)?.grant(frame.bytes);
+    // A call that has ended meanwhile needs none of it.
+    this.#running.get(frame.id)?.receive(frame, bytes);
   }
 
   /** Tells every handler at work that nobody waits for it any more. */
@@ -67,15 +76,15 @@ export class IncomingCalls {
   #start(frame: CallFrame): void {
     const found = this.#find(frame);
     if (found instanceof MarinError) {
-      this.#send({ kind: frameKinds.error, id: frame.id, error: errorToWire(found) });
+      this.#options.send({ kind: frameKinds.error, id: frame.id, error: errorToWire(found) });
       return;
     }
-    const call = new IncomingCall(frame, this.#send, () => this.#running.delete(frame.id));
+    const call = new IncomingCall(frame, found.method, this.#options, this.#forget);
     this.#running.set(frame.id, call);
-    void call.run(found.method, found.handler);
+    call.run(found.handler, frame.input);
   }
 
-  #find({ service, method: name, window }: CallFrame): { readonly method: UnaryMethod | ServerStreamMethod; readonly handler: Handler } | MarinError {
+  #find({ service, method: name, methodKind }: CallFrame): { readonly method: Method; readonly handler: Handler } | MarinError {
     const served = this.#services.get(service);
     if (served === undefined) {
       const names = [...this.#services.keys()];
@@ -87,131 +96,175 @@ export class IncomingCalls {
       const names = Object.keys(served.methods);
       return new MarinError("DUCKY_UNKNOWN_METHOD", `The service "${service}" has no method "${name}"; it has ${names.join(", ")}.`, { data: { service, method: name, methods: names } });
     }
-    if ((method.kind === "serverStream") !== (window !== null)) {
-      return new MarinError("DUCKY_METHOD_MISMATCH", `${service}.${name} is a ${method.kind} method here and is called as the other kind. Both ends must share one contract.`, { data: { service, method: name, kind: method.kind } });
+    if (method.kind !== methodKinds[methodKind]) {
+      return new MarinError("DUCKY_METHOD_MISMATCH", `${service}.${name} is a ${method.kind} method here and is called as ${methodKinds[methodKind]}. Both ends must share one contract.`, {
+        data: { service, method: name, kind: method.kind },
+      });
     }
-    return { method, handler };
+    if (this.#running.size >= this.#options.maxCalls) {
+      const { maxCalls } = this.#options;
+      return new MarinError("DUCKY_TOO_MANY_CALLS", `${service}.${name} is not taken: ${maxCalls} calls of this connection are at work, which is the most allowed.`, { data: { service, method: name, maxCalls } });
+    }
+    return this.#options.overload() ?? { method, handler };
   }
 }
 
-class IncomingCall {
+/** One call at work. It is what the handler is told about it. */
+class IncomingCall implements CallContext {
   readonly #id: number;
   readonly #name: CallName;
-  readonly #input: unknown;
-  readonly #send: (frame: Frame) => number;
-  readonly #forget: () => void;
-  readonly #controller = new AbortController();
+  readonly #method: Method;
+  readonly #options: IncomingOptions;
+  readonly #forget: (id: number) => void;
   readonly #expiresAt: number | undefined;
-  readonly #stopTimer: () => void;
-  #credit: number;
-  #wake: () => void = () => undefined;
+  readonly #stopTimer: (() => void) | undefined;
+  /** Sends the answer's items. */
+  readonly #sender: ItemSender | undefined;
+  /** Takes the caller's items. */
+  readonly #queue: ItemQueue | undefined;
+  /** Made when a handler asks for its signal: most never do, and it is a good part of what a call costs. */
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: Error } | undefined;
+  #ended = false;
 
-  constructor(frame: CallFrame, send: (frame: Frame) => number, forget: () => void) {
-    const { id, service, method, input, timeoutMs, window } = frame;
+  constructor(frame: CallFrame, method: Method, options: IncomingOptions, forget: (id: number) => void) {
+    const { id, service, method: methodName, timeoutMs, window } = frame;
     this.#id = id;
-    this.#name = { service, method };
-    this.#input = input;
-    this.#send = send;
+    this.#name = { service, method: methodName };
+    this.#method = method;
+    this.#options = options;
     this.#forget = forget;
-    this.#credit = window ?? 0;
-    this.#expiresAt = timeoutMs === null ? undefined : performance.now() + timeoutMs;
-    this.#stopTimer = startDeadline(timeoutMs, () => {
-      this.abort(deadlineExceeded(this.#name, timeoutMs ?? 0));
-    });
+    if (timeoutMs !== null) {
+      this.#expiresAt = performance.now() + timeoutMs;
+      this.#stopTimer = startDeadline(timeoutMs, () => {
+        this.abort(deadlineExceeded(this.#name, timeoutMs));
+      });
+    }
+    if (method.kind === "serverStream" || method.kind === "bidiStream") this.#sender = new ItemSender(window);
+    if (method.kind === "clientStream" || method.kind === "bidiStream") {
+      this.#queue = new ItemQueue(
+        Math.max(options.windowBytes, firstInputCredit),
+        firstInputCredit,
+        (bytes) => {
+          options.send({ kind: frameKinds.inputCredit, id, bytes });
+        },
+        (value) => validate(method.input, value, "input", service, methodName),
+      );
+    }
   }
 
-  cancel(wireReason: unknown): void {
-    this.abort(cancelledByCaller(this.#name, wireReason));
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
   }
 
-  grant(bytes: number): void {
-    this.#credit += bytes;
-    this.#wake();
+  get timeoutMs(): number | undefined {
+    return this.#expiresAt === undefined ? undefined : Math.max(1, this.#expiresAt - performance.now());
+  }
+
+  get identity(): Identity | undefined {
+    return this.#options.identity;
+  }
+
+  /** Takes a frame about this call. */
+  receive(frame: Exclude<CallerFrame, CallFrame>, bytes: number): void {
+    switch (frame.kind) {
+      case frameKinds.cancel:
+        this.abort(cancelledByCaller(this.#name, frame.reason));
+        return;
+      case frameKinds.credit:
+        if (this.#sender === undefined) throw badFrame("it grants room for a stream that there is not", { id: frame.id });
+        this.#sender.grant(frame.bytes);
+        return;
+      case frameKinds.input:
+      case frameKinds.inputEnd:
+        if (this.#queue === undefined) throw badFrame("it belongs to a stream that there is not", { id: frame.id });
+        if (frame.kind === frameKinds.input) this.#queue.push(frame.value, bytes);
+        else this.#queue.end();
+    }
   }
 
   /** Ends the call without an answer. */
   abort(reason: Error): void {
+    if (this.#ended) return;
+    this.#aborted = { reason };
+    this.#queue?.fail(reason, true);
     this.#end();
-    this.#controller.abort(reason);
-    this.#wake();
+    this.#controller?.abort(reason);
   }
 
-  async run(method: UnaryMethod | ServerStreamMethod, handler: Handler): Promise<void> {
-    const { service, method: name } = this.#name;
-    const context: CallContext = {
-      signal: this.#controller.signal,
-      remainingMs: () => (this.#expiresAt === undefined ? undefined : Math.max(0, this.#expiresAt - performance.now())),
-    };
+  /** Starts the handler; at once where the schema answers at once, so that handlers start in the order of the calls. */
+  run(handler: Handler, input: unknown): void {
     try {
-      const checked = validate(method.input, this.#input, "input", service, name);
-      // Awaited only where needed, so that handlers start in the order of the calls.
-      const input: unknown = checked instanceof Promise ? await checked : checked;
-      const answer = handler(input, context);
-      if (method.kind === "serverStream") {
-        await this.#pump(method, answer as AsyncIterable<unknown> | Iterable<unknown>);
-        this.#reply({ kind: frameKinds.end, id: this.#id });
-      } else {
-        const value = await answer;
-        await validate(method.output, value, "output", service, name);
-        this.#reply({ kind: frameKinds.result, id: this.#id, value });
+      if (this.#queue !== undefined) {
+        this.#queue.open();
+        this.#answer(handler(this.#queue.items(), this));
+        return;
       }
+      const checked = validate(this.#method.input, input, "input", this.#name.service, this.#name.method);
+      if (checked instanceof Promise) this.#settle(checked.then((value) => handler(value, this)));
+      else this.#answer(handler(checked, this));
     } catch (error) {
-      this.#reply({ kind: frameKinds.error, id: this.#id, error: errorToWire(error) });
+      this.#fail(error);
     }
   }
 
-  /** Sends the items, each when the caller has room for it. */
-  async #pump(method: ServerStreamMethod, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<void> {
-    const iterator: AsyncIterator<unknown, unknown> | Iterator<unknown, unknown> = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
-    const { signal } = this.#controller;
-    let finished = false;
-    try {
-      while (!signal.aborted) {
-        if (this.#credit <= 0) {
-          await new Promise<void>((resolve) => (this.#wake = resolve));
-          continue;
-        }
-        const next = await this.#nextOf(iterator);
-        if (next === undefined || signal.aborted) return;
-        if (next.done === true) {
-          finished = true;
-          return;
-        }
-        await validate(method.output, next.value, "output", this.#name.service, this.#name.method);
-        this.#credit -= itemWeight(this.#send({ kind: frameKinds.item, id: this.#id, value: next.value }));
-      }
-    } catch (error) {
-      finished = true;
-      throw error;
-    } finally {
-      // Not waited for: a generator answers only once its pending step has ended.
-      if (!finished) void Promise.resolve(iterator.return?.()).catch(() => undefined);
-    }
+  /** Awaits nothing that is there already: a turn of the queue of promises is a good part of what a call costs. */
+  #answer(answer: unknown): void {
+    if (this.#sender !== undefined) this.#stream(this.#sender, answer as Items<unknown>).catch((error: unknown) => this.#fail(error));
+    else if (isPromiseLike(answer)) this.#settle(answer);
+    else this.#finish(answer);
   }
 
-  /** The next item; undefined when the call is aborted before there is one. Not a race against one lasting promise, which would keep something of every item. */
-  #nextOf(iterator: AsyncIterator<unknown, unknown> | Iterator<unknown, unknown>): Promise<IteratorResult<unknown, unknown> | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#wake = () => {
-        if (this.#controller.signal.aborted) resolve(undefined);
-      };
-      Promise.resolve(iterator.next()).then(resolve, reject);
+  #settle(answer: PromiseLike<unknown>): void {
+    answer.then((value) => (this.#sender === undefined ? this.#finish(value) : this.#answer(value))).then(undefined, (error: unknown) => this.#fail(error));
+  }
+
+  #finish(value: unknown): void {
+    const checked = validate(this.#method.output, value, "output", this.#name.service, this.#name.method);
+    if (checked instanceof Promise) checked.then(() => this.#reply({ kind: frameKinds.result, id: this.#id, value })).catch((error: unknown) => this.#fail(error));
+    else this.#reply({ kind: frameKinds.result, id: this.#id, value });
+  }
+
+  #fail(error: unknown): void {
+    this.#reply({ kind: frameKinds.error, id: this.#id, error: errorToWire(error) });
+  }
+
+  async #stream(sender: ItemSender, items: Items<unknown>): Promise<void> {
+    const { output } = this.#method;
+    const { service, method } = this.#name;
+    const sendItem = (value: unknown): number => this.#options.send({ kind: frameKinds.item, id: this.#id, value });
+    const complete = await sender.send(items, (value) => {
+      const checked = validate(output, value, "output", service, method);
+      return checked instanceof Promise ? checked.then(() => sendItem(value)) : sendItem(value);
     });
+    if (complete) this.#reply({ kind: frameKinds.end, id: this.#id });
   }
 
   #reply(frame: Frame): void {
-    if (this.#controller.signal.aborted) return;
+    if (this.#ended) return;
     this.#end();
     try {
-      this.#send(frame);
+      this.#options.send(frame);
     } catch (error) {
       // An answer that cannot be sent: the codec's or the connection's own error, which is short.
-      this.#send({ kind: frameKinds.error, id: this.#id, error: errorToWire(error) });
+      this.#options.send({ kind: frameKinds.error, id: this.#id, error: errorToWire(error) });
     }
   }
 
   #end(): void {
-    this.#stopTimer();
-    this.#forget();
+    this.#ended = true;
+    this.#stopTimer?.();
+    this.#forget(this.#id);
+    this.#sender?.stop();
+    // What a handler left of the caller's items must not be waited for by whoever still holds them.
+    this.#queue?.fail(new MarinError("DUCKY_CANCELLED", `The call of ${this.#name.service}.${this.#name.method} has ended.`, { data: { ...this.#name } }), true);
   }
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

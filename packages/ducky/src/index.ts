@@ -1,10 +1,17 @@
 export { Connection, type ConnectionOptions } from "./connection.js";
 export {
+  bidiStream,
+  clientStream,
   defineService,
   serverStream,
   unary,
+  type BidiStreamMethod,
   type CallContext,
+  type Caller,
   type CallOptions,
+  type ClientStreamMethod,
+  type Items,
+  type Method,
   type Methods,
   type Schema,
   type SchemaInput,
@@ -19,6 +26,7 @@ export {
 } from "./contract.js";
 export { MarinError, isMarinError, type MarinErrorOptions } from "./errors.js";
 export { errorFromWire, errorToWire, type JsonValue, type WireError } from "./error-wire.js";
+export type { Authenticate, ConnectRequest, Identity } from "./identity.js";
 export type { Transport } from "./transport.js";
 export { portTransport } from "./transports/port.js";
 export { processTransport } from "./transports/process.js";

@@ -1,34 +1,41 @@
-import { connectionClosed, deadlineExceeded, startDeadline, type CallName } from "./call-errors.js";
-import type { CallOptions, ServerStreamMethod, UnaryMethod } from "./contract.js";
+import { callerHasLeft, connectionClosed, deadlineExceeded, startDeadline, type CallName } from "./call-errors.js";
+import type { BidiStreamMethod, CallOptions, ClientStreamMethod, Items, Method, ServerStreamMethod, UnaryMethod } from "./contract.js";
 import { errorFromWire, errorToWire } from "./error-wire.js";
 import { MarinError } from "./errors.js";
-import { badFrame, frameKinds, type Frame } from "./frames.js";
-import { itemWeight } from "./incoming.js";
+import { firstInputCredit, ItemQueue, ItemSender } from "./flow.js";
+import { badFrame, frameKinds, methodKinds, type AnswerFrame, type Frame } from "./frames.js";
 import { validate } from "./validation.js";
 
-/** What an open call is told. */
-export interface Receiver {
-  readonly name: CallName;
-  result(value: unknown): void;
-  item(value: unknown, bytes: number): void;
-  end(): void;
-  /** `at once`: without the items that still wait for the consumer. */
-  fail(error: unknown, atOnce: boolean): void;
+/** What {@link OutgoingCalls} needs of its connection. */
+export interface OutgoingOptions {
+  /** Sends a frame; gives its bytes. */
+  readonly send: (frame: Frame) => number;
+  readonly peer: string;
+  /** Bytes of an answer's stream that may be under way or wait for the consumer. */
+  readonly windowBytes: number;
+}
+
+/** What an open call does with its answer. */
+interface Answered {
+  /** The one answer; absent for a method that answers with a stream. */
+  readonly result?: (value: unknown) => void;
+  /** Takes the answer's items. */
+  readonly queue?: ItemQueue;
+  /** Sends the caller's items. */
+  readonly sender?: ItemSender;
+  /** The call has failed; `atOnce`: without the items that still wait for the consumer. */
+  readonly fail: (error: unknown, atOnce: boolean) => void;
 }
 
 /** The calls this end has made and that have no answer yet. */
 export class OutgoingCalls {
-  readonly #send: (frame: Frame) => void;
-  readonly #peer: string;
-  readonly #window: number;
-  readonly #open = new Map<number, Receiver>();
+  readonly #options: OutgoingOptions;
+  readonly #open = new Map<number, OpenCall>();
   #lastId = 0;
   #closed: { readonly cause: Error | undefined } | undefined;
 
-  constructor(send: (frame: Frame) => void, peer: string, window: number) {
-    this.#send = send;
-    this.#peer = peer;
-    this.#window = window;
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
   }
 
   /** How many there are. */
@@ -41,18 +48,7 @@ export class OutgoingCalls {
     return new Promise((resolve, reject) => {
       options.signal?.throwIfAborted();
       const start = (): void => {
-        const finish = this.#start(name, input, options, null, {
-          result: (value) => {
-            finish();
-            const check = async (): Promise<unknown> => validate(method.output, value, "output", name.service, name.method);
-            resolve(check());
-          },
-          fail: (error) => {
-            finish();
-            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as fetch does: an aborted signal's reason is whatever the caller gave
-            reject(error);
-          },
-        });
+        this.#start(name, method, input, options, singleAnswer(name, method, resolve, reject));
       };
       const checked = validate(method.input, input, "input", name.service, name.method);
       if (checked instanceof Promise) checked.then(start).catch(reject);
@@ -60,130 +56,227 @@ export class OutgoingCalls {
     });
   }
 
-  /** Calls a method that answers with a stream; nothing is sent before the first item is asked for. */
-  async *stream(name: CallName, method: ServerStreamMethod, input: unknown, options: CallOptions): AsyncGenerator<unknown, void, void> {
-    options.signal?.throwIfAborted();
-    await validate(method.input, input, "input", name.service, name.method);
-    const queue: { readonly value: unknown; readonly weight: number }[] = [];
-    let ended: { readonly failure?: { readonly error: unknown } } | undefined;
-    let wake: () => void = () => undefined;
-    let id = 0;
-    const finish = this.#start(name, input, options, this.#window, {
-      opened: (given) => (id = given),
-      item: (value, bytes) => {
-        queue.push({ value, weight: itemWeight(bytes) });
-        wake();
-      },
-      end: () => {
-        finish();
-        ended = {};
-        wake();
-      },
-      fail: (error, atOnce) => {
-        finish();
-        if (atOnce) queue.length = 0;
-        ended = { failure: { error } };
-        wake();
-      },
+  /** Calls a method that takes a stream and gives one answer. */
+  clientStream(name: CallName, method: ClientStreamMethod, items: Items<unknown>, options: CallOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      options.signal?.throwIfAborted();
+      const sender = new ItemSender(firstInputCredit);
+      const call = this.#start(name, method, null, options, { ...singleAnswer(name, method, resolve, reject), sender });
+      this.#sendItems(call, sender, items);
     });
-    let owed = 0;
-    const hasEnded = (): typeof ended => ended;
-    try {
-      for (;;) {
-        const next = queue.shift();
-        if (next !== undefined) {
-          owed += next.weight;
-          if (owed >= this.#window / 2 && hasEnded() === undefined) {
-            this.#send({ kind: frameKinds.credit, id, bytes: owed });
-            owed = 0;
-          }
-          yield await validate(method.output, next.value, "output", name.service, name.method);
-          continue;
-        }
-        const end = hasEnded();
-        if (end?.failure !== undefined) throw end.failure.error;
-        if (end !== undefined) return;
-        await new Promise<void>((resolve) => (wake = resolve));
-      }
-    } finally {
-      if (hasEnded() === undefined) {
-        finish();
-        this.#cancel(id, new MarinError("DUCKY_CANCELLED", "The stream's consumer has left.", { data: { ...name } }));
-      }
-    }
+  }
+
+  /** Calls a method that answers with a stream; nothing is sent before the first item is asked for. */
+  async *serverStream(name: CallName, method: ServerStreamMethod, input: unknown, options: CallOptions): AsyncGenerator<unknown, void, void> {
+    options.signal?.throwIfAborted();
+    const checked = validate(method.input, input, "input", name.service, name.method);
+    if (checked instanceof Promise) await checked;
+    yield* this.#stream(name, method, input, options, undefined);
+  }
+
+  /** Calls a method with a stream in either direction; nothing is sent before the first item is asked for. */
+  async *bidiStream(name: CallName, method: BidiStreamMethod, items: Items<unknown>, options: CallOptions): AsyncGenerator<unknown, void, void> {
+    options.signal?.throwIfAborted();
+    yield* this.#stream(name, method, null, options, items);
   }
 
   /** Hands a received frame to its call; one for a call that has ended meanwhile is dropped. */
-  receive(frame: Extract<Frame, { readonly kind: 3 | 4 | 5 | 6 }>, bytes: number): void {
+  receive(frame: AnswerFrame, bytes: number): void {
     if (frame.id > this.#lastId) throw badFrame("it answers a call that was never made", { id: frame.id });
-    const receiver = this.#open.get(frame.id);
-    if (receiver === undefined) return;
-    switch (frame.kind) {
-      case frameKinds.result:
-        receiver.result(frame.value);
-        return;
-      case frameKinds.item:
-        receiver.item(frame.value, bytes);
-        return;
-      case frameKinds.end:
-        receiver.end();
-        return;
-      case frameKinds.error:
-        receiver.fail(errorFromWire(frame.error), false);
-    }
+    this.#open.get(frame.id)?.receive(frame, bytes);
   }
 
   /** Fails every open call and all later ones. */
   close(cause: Error | undefined): void {
     this.#closed = { cause };
-    for (const receiver of [...this.#open.values()]) receiver.fail(connectionClosed(this.#peer, receiver.name, cause), false);
+    for (const call of [...this.#open.values()]) call.fail(connectionClosed(this.#options.peer, call.name, true, cause), false);
   }
 
-  #start(name: CallName, input: unknown, options: CallOptions, window: number | null, partial: Partial<Receiver> & Pick<Receiver, "fail"> & { readonly opened?: (id: number) => void }): () => void {
-    if (this.#closed !== undefined) throw connectionClosed(this.#peer, name, this.#closed.cause);
+  async *#stream(name: CallName, method: ServerStreamMethod | BidiStreamMethod, input: unknown, options: CallOptions, items: Items<unknown> | undefined): AsyncGenerator<unknown, void, void> {
+    const { windowBytes } = this.#options;
+    let id = 0;
+    const queue = new ItemQueue(
+      windowBytes,
+      windowBytes,
+      (bytes) => {
+        this.#options.send({ kind: frameKinds.credit, id, bytes });
+      },
+      (value) => validate(method.output, value, "output", name.service, name.method),
+    );
+    const fail = (error: unknown, atOnce: boolean): void => {
+      queue.fail(error, atOnce);
+    };
+    const sender = items === undefined ? undefined : new ItemSender(firstInputCredit);
+    const call = this.#start(name, method, input, options, { queue, fail, ...(sender === undefined ? {} : { sender }) });
+    id = call.id;
+    if (items !== undefined && sender !== undefined) this.#sendItems(call, sender, items);
+    try {
+      yield* queue.items();
+    } finally {
+      if (!call.ended) call.giveUp(callerHasLeft(name));
+    }
+  }
+
+  /** Sends the caller's items; if they throw, so does the call. */
+  #sendItems(call: OpenCall, sender: ItemSender, items: Items<unknown>): void {
+    const { id, name, method } = call;
+    const sendItem = (value: unknown): number => this.#options.send({ kind: frameKinds.input, id, value });
+    const sending = sender.send(items, (value) => {
+      const checked = validate(method.input, value, "input", name.service, name.method);
+      return checked instanceof Promise ? checked.then(() => (call.ended ? 0 : sendItem(value))) : sendItem(value);
+    });
+    sending.then(
+      (complete) => {
+        if (complete && !call.ended) this.#options.send({ kind: frameKinds.inputEnd, id });
+      },
+      (error: unknown) => {
+        call.giveUp(error);
+      },
+    );
+  }
+
+  #start(name: CallName, method: Method, input: unknown, options: CallOptions, answered: Answered): OpenCall {
+    if (this.#closed !== undefined) throw connectionClosed(this.#options.peer, name, false, this.#closed.cause);
     const timeoutMs = checkedTimeout(name, options.timeoutMs);
-    const id = ++this.#lastId;
-    partial.opened?.(id);
-    const unexpected = (what: string) => () => {
-      throw badFrame(`it is ${what}, which ${name.service}.${name.method} does not answer with`, { id, ...name });
-    };
-    const receiver: Receiver = { name, result: unexpected("a single answer"), item: unexpected("an item"), end: unexpected("the end of a stream"), ...partial };
-    this.#open.set(id, receiver);
-    const { signal } = options;
-    const giveUp = (error: unknown): void => {
-      receiver.fail(error, true);
-      this.#cancel(id, error);
-    };
+    const id = this.#lastId + 1;
+    const { queue } = answered;
+    this.#options.send({
+      kind: frameKinds.call,
+      id,
+      service: name.service,
+      method: name.method,
+      methodKind: methodKinds.indexOf(method.kind),
+      input,
+      timeoutMs,
+      window: queue === undefined ? 0 : this.#options.windowBytes,
+    });
+    this.#lastId = id;
+    const call = new OpenCall(id, name, method, answered, this.#forget, this.#cancel);
+    this.#open.set(id, call);
+    call.watch(options.signal, timeoutMs);
+    return call;
+  }
+
+  readonly #forget = (id: number): void => {
+    this.#open.delete(id);
+  };
+
+  readonly #cancel = (id: number, reason: unknown): void => {
+    if (this.#closed !== undefined) return;
+    try {
+      this.#options.send({ kind: frameKinds.cancel, id, reason: errorToWire(reason) });
+    } catch {
+      // The reason is too large to be told; that it is cancelled still is.
+      this.#options.send({ kind: frameKinds.cancel, id, reason: null });
+    }
+  };
+}
+
+/** A call that has no answer yet. */
+class OpenCall {
+  readonly id: number;
+  readonly name: CallName;
+  readonly method: Method;
+  readonly #answered: Answered;
+  readonly #forget: (id: number) => void;
+  readonly #cancel: (id: number, reason: unknown) => void;
+  #unwatch: (() => void) | undefined;
+  #ended = false;
+
+  constructor(id: number, name: CallName, method: Method, answered: Answered, forget: (id: number) => void, cancel: (id: number, reason: unknown) => void) {
+    this.id = id;
+    this.name = name;
+    this.method = method;
+    this.#answered = answered;
+    this.#forget = forget;
+    this.#cancel = cancel;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Gives up when the signal is aborted or the time is over. */
+  watch(signal: AbortSignal | undefined, timeoutMs: number | null): void {
+    if (signal === undefined && timeoutMs === null) return;
     const onAbort = (): void => {
-      giveUp(signal?.reason);
+      this.giveUp(signal?.reason);
     };
     const stopTimer = startDeadline(timeoutMs, () => {
-      giveUp(deadlineExceeded(name, timeoutMs ?? 0));
+      this.giveUp(deadlineExceeded(this.name, timeoutMs ?? 0));
     });
     signal?.addEventListener("abort", onAbort, { once: true });
-    const finish = (): void => {
-      this.#open.delete(id);
+    this.#unwatch = () => {
       stopTimer();
       signal?.removeEventListener("abort", onAbort);
     };
-    try {
-      this.#send({ kind: frameKinds.call, id, ...name, input, timeoutMs, window });
-    } catch (error) {
-      finish();
-      throw error;
-    }
-    return finish;
   }
 
-  #cancel(id: number, reason: unknown): void {
-    if (this.#closed !== undefined) return;
-    try {
-      this.#send({ kind: frameKinds.cancel, id, reason: errorToWire(reason) });
-    } catch {
-      // The reason is too large to be told; that it is cancelled still is.
-      this.#send({ kind: frameKinds.cancel, id, reason: null });
+  receive(frame: AnswerFrame, bytes: number): void {
+    const { result, queue, sender } = this.#answered;
+    switch (frame.kind) {
+      case frameKinds.result:
+        if (result === undefined) throw this.#unexpected("a single answer");
+        this.#end();
+        result(frame.value);
+        return;
+      case frameKinds.item:
+        if (queue === undefined) throw this.#unexpected("an item");
+        queue.push(frame.value, bytes);
+        return;
+      case frameKinds.end:
+        if (queue === undefined) throw this.#unexpected("the end of a stream");
+        this.#end();
+        queue.end();
+        return;
+      case frameKinds.inputCredit:
+        if (sender === undefined) throw this.#unexpected("room for a stream");
+        sender.grant(frame.bytes);
+        return;
+      case frameKinds.error:
+        this.fail(errorFromWire(frame.error), false);
     }
   }
+
+  /** Ends the call with an error. */
+  fail(error: unknown, atOnce: boolean): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#answered.fail(error, atOnce);
+  }
+
+  /** Ends the call from this side. */
+  giveUp(error: unknown): void {
+    if (this.#ended) return;
+    this.fail(error, true);
+    this.#cancel(this.id, error);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#forget(this.id);
+    this.#unwatch?.();
+    this.#answered.sender?.stop();
+  }
+
+  #unexpected(what: string): MarinError {
+    const { service, method } = this.name;
+    return badFrame(`it is ${what}, which ${service}.${method} does not answer with`, { id: this.id, service, method });
+  }
+}
+
+/** Settles a promise with the one answer, once it is checked. */
+function singleAnswer(name: CallName, method: Method, resolve: (value: unknown) => void, reject: (error: unknown) => void): Answered & { readonly result: (value: unknown) => void } {
+  return {
+    result: (value) => {
+      try {
+        resolve(validate(method.output, value, "output", name.service, name.method));
+      } catch (error) {
+        reject(error);
+      }
+    },
+    fail: reject,
+  };
 }
 
 function checkedTimeout(name: CallName, timeoutMs: number | undefined): number | null {

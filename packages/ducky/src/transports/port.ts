@@ -5,13 +5,13 @@ import type { Transport } from "../transport.js";
 const goodbye = null;
 
 /**
- * Frames over a channel between threads. Each frame's memory is handed over, not copied.
+ * Messages over a channel between threads. Each message's memory is handed over, not copied.
  *
  * @param port - one end of a `MessageChannel`, `parentPort`, or a `Worker` itself
  */
 export function portTransport(port: MessagePort | Worker): Transport {
   let ended = false;
-  let receive: (frame: Uint8Array) => void = () => undefined;
+  let receive: (message: Uint8Array) => void = () => undefined;
   let closed: (cause?: Error) => void = () => undefined;
   const onMessage = (message: unknown): void => {
     if (message === goodbye) end();
@@ -29,13 +29,13 @@ export function portTransport(port: MessagePort | Worker): Transport {
     end();
   });
   return {
-    send(frame) {
+    send(message) {
       if (ended) return;
       // The codec's buffers are parts of larger ones, which a transfer would take away from it.
-      const own = new Uint8Array(frame);
+      const own = new Uint8Array(message);
       port.postMessage(own, [own.buffer]);
     },
-    onFrame(handler) {
+    onMessage(handler) {
       receive = handler;
       port.on("message", onMessage);
     },

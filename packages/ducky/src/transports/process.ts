@@ -13,7 +13,7 @@ interface Channel {
 }
 
 /**
- * Frames over Node's channel between a process and its child (`stdio: [..., "ipc"]`, `serialization: "advanced"`). Messages
+ * Messages over Node's channel between a process and its child (`stdio: [..., "ipc"]`, `serialization: "advanced"`). Messages
  * that are no bytes belong to others and are left alone, so that a module that uses `process.send` itself does no harm.
  *
  * @param peer - the child in the parent; `process` in the child
@@ -43,16 +43,16 @@ export function processTransport(peer: ChildProcess | NodeJS.Process): Transport
     end();
   });
   return {
-    send(frame) {
+    send(message) {
       if (ended || disconnecting || channel.connected !== true) return;
-      buffered += frame.byteLength;
-      channel.send?.(frame, undefined, undefined, (error) => {
-        buffered -= frame.byteLength;
+      buffered += message.byteLength;
+      channel.send?.(message, undefined, undefined, (error) => {
+        buffered -= message.byteLength;
         if (error !== null) end(error);
         disconnectWhenSent();
       });
     },
-    onFrame(handler) {
+    onMessage(handler) {
       receive = (message) => {
         if (message instanceof Uint8Array) handler(message);
       };

@@ -93,10 +93,10 @@ function socketTransport(socket: WebSocket): Transport {
     closed(ended.cause);
   });
   return {
-    send(frame) {
-      if (socket.readyState === socket.OPEN) socket.send(frame, { binary: true });
+    send(message) {
+      if (socket.readyState === socket.OPEN) socket.send(message, { binary: true });
     },
-    onFrame(receive) {
+    onMessage(receive) {
       socket.on("message", (data, isBinary) => {
         if (isBinary) receive(data as Buffer);
         else socket.close(1003, "frames are binary");
