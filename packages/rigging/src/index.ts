@@ -10,6 +10,9 @@ export { RateLimiter, TokenBucket, type TokenBucketOptions } from "./time/token-
 export { createLogger, logLevels, silentLogger, type LogFields, type LogLevel, type Logger, type LoggerOptions } from "./log.js";
 export { createMetrics, type Counter, type Gauge, type Histogram, type HistogramOptions, type Labels, type MetricOptions, type Metrics, type MetricsServer } from "./metrics.js";
 export { Secret, SecretStore, type SecretStoreOptions } from "./secrets.js";
+export type { GcpSecretOptions } from "./secrets/gcp-secret.js";
+export { toPlain, type Plain } from "./redaction/plain.js";
+export { Redactor, redactor } from "./redaction/redactor.js";
 export { fileError, type FileOperation } from "./files/file-error.js";
 export { readJson, sha256File } from "./files/read.js";
 export { removeDeadTemporaries } from "./files/temporary.js";
@@ -38,3 +41,6 @@ export { type Access, scopeCovers } from "./auth/access.js";
 export { authRequest, type AuthRequest, type AuthResult, type Authenticator, type Principal } from "./auth/authenticator.js";
 export { accessTable, authChain, type AccessTable, type AuthChain } from "./auth/chain.js";
 export { isLoopback, loopbackTrust } from "./auth/loopback.js";
+export { googleTokens } from "./auth/google-tokens.js";
+export { refreshingToken, type RefreshingTokenOptions } from "./auth/refreshing-token.js";
+export { staticToken, tokenHeaders, type Token, type TokenProvider } from "./auth/token-provider.js";

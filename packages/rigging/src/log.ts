@@ -1,4 +1,6 @@
 import { escapeControls } from "./escape.js";
+import { type Plain, toPlain } from "./redaction/plain.js";
+import { redactor } from "./redaction/redactor.js";
 
 /** How much a line matters, least first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -6,7 +8,7 @@ export const logLevels = ["debug", "info", "warn", "error"] as const;
 /** How much a line matters. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** Named values that go with a line. Secrets print redacted; errors print as their name, code and message. */
+/** Named values that go with a line. Secrets print redacted, wherever they stand in them; errors print as their name, code and message. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Where a component sends what people should see. Library code takes one of these and never prints by itself. */
@@ -51,7 +53,8 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       (level: LogLevel) =>
       (message: string, fields: LogFields = {}): void => {
         if (logLevels.indexOf(level) < threshold) return;
-        write(`${render(now(), level, message, { ...inherited, ...fields })}\n`);
+        const plain = toPlain({ ...inherited, ...fields }, redactor) as PlainFields;
+        write(`${render(now(), level, redactor.redact(message), plain)}\n`);
       };
     return {
       debug: at("debug"),
@@ -66,36 +69,19 @@ export function createLogger(options: LoggerOptions = {}): Logger {
 /** A logger that drops everything, for callers that want silence. */
 export const silentLogger: Logger = createLogger({ level: "error", write: () => undefined });
 
-function jsonLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+type PlainFields = Readonly<Record<string, Plain>>;
+
+function jsonLine(time: Date, level: LogLevel, message: string, fields: PlainFields): string {
   const head = { time: time.toISOString(), level, message };
   const own = Object.entries(fields).filter(([key]) => !Object.hasOwn(head, key));
-  return toJson({ ...head, ...Object.fromEntries(own) });
+  return JSON.stringify({ ...head, ...Object.fromEntries(own) });
 }
 
-function textLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+function textLine(time: Date, level: LogLevel, message: string, fields: PlainFields): string {
   let line = `${time.toISOString().slice(11, 19)} ${level.padEnd(5)} ${escapeControls(message)}`;
   for (const [key, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
-    const text = typeof value === "string" ? value : toJson(value);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
     line += ` ${escapeControls(key)}=${escapeControls(/^[^\s"=]+$/.test(text) ? text : JSON.stringify(text))}`;
   }
   return line;
-}
-
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value, printable) ?? String(value);
-  } catch (error) {
-    return JSON.stringify(`[cannot be written: ${error instanceof Error ? error.message.split("\n", 1)[0] ?? "" : "unknown reason"}]`);
-  }
-}
-
-function printable(_key: string, value: unknown): unknown {
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
-  if (value instanceof Error) {
-    const code = (value as { readonly code?: unknown }).code;
-    return { name: value.name, ...(typeof code === "string" ? { code } : {}), message: value.message };
-  }
-  return value;
 }

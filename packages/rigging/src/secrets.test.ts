@@ -40,7 +40,7 @@ test.each([
   [{ MARIN_SECRET_KEY: "" }, "key", "RIGGING_SECRET_EMPTY", "MARIN_SECRET_KEY"],
   [{ MARIN_SECRET_KEY: "hunter2", MARIN_SECRET_KEY_FILE: "x" }, "key", "RIGGING_SECRET_AMBIGUOUS", "unset one"],
   [{ MARIN_SECRET_KEY_FILE: "no/such/file" }, "key", "RIGGING_SECRET_UNREADABLE", "no/such/file"],
-  [{}, "a key", "RIGGING_BAD_SECRET_NAME", "a key"],
+  [{}, "a key", "RIGGING_BAD_SECRET_NAME", "letters, digits"],
 ])("%j, asked for %j, fails with %s and says what to do", async (env, name, code, message) => {
   const failure: unknown = await new SecretStore({ env }).get(name).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code });

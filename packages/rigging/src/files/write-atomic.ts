@@ -16,7 +16,7 @@ const swept = new Set<string>();
  * @param path - the file; its directory must exist
  * @param data - text (written as UTF-8), bytes, or a stream of bytes
  * @param options - `ifAbsent`: write only where nothing is; of several that try at once exactly one succeeds. It needs a
- * file system with hard links. Default false
+ * file system with hard links. Default false. `mode`: the new file's permissions, before the process's umask. Default 0o666
  * @returns bytes written
  * @throws MarinError RIGGING_DISK_FULL (names the path and, unless the data is a stream, the bytes needed), RIGGING_ACCESS_DENIED, RIGGING_NOT_FOUND
  * (no such directory), RIGGING_IS_DIRECTORY, RIGGING_EXISTS (with `ifAbsent`); whatever the stream throws, unchanged
@@ -24,7 +24,7 @@ const swept = new Set<string>();
 export async function writeFileAtomic(
   path: string,
   data: string | Uint8Array | AsyncIterable<Uint8Array>,
-  { ifAbsent = false }: { readonly ifAbsent?: boolean } = {},
+  { ifAbsent = false, mode = 0o666 }: { readonly ifAbsent?: boolean; readonly mode?: number } = {},
 ): Promise<number> {
   const directory = dirname(path);
   await sweepOnce(directory);
@@ -32,7 +32,7 @@ export async function writeFileAtomic(
   const size = typeof data === "string" ? Buffer.byteLength(data) : data instanceof Uint8Array ? data.byteLength : undefined;
   let written = 0;
   try {
-    const handle = await open(temporary, "wx");
+    const handle = await open(temporary, "wx", mode);
     try {
       for await (const chunk of chunksOf(data)) {
         await writeFully(handle, chunk);
