@@ -41,6 +41,8 @@ export { type Access, scopeCovers } from "./auth/access.js";
 export { authRequest, type AuthRequest, type AuthResult, type Authenticator, type Principal } from "./auth/authenticator.js";
 export { accessTable, authChain, type AccessTable, type AuthChain } from "./auth/chain.js";
 export { isLoopback, loopbackTrust } from "./auth/loopback.js";
+export { apiKeys, openApiKeys, type ApiKeyRecord, type ApiKeys } from "./auth/api-key.js";
 export { googleTokens } from "./auth/google-tokens.js";
+export { createTokenSigner, generateSigningKey, signedTokens, type SignedTokensOptions, type SigningKey, type TokenGrant, type TokenRealm, type TokenSigner, type VerifyingKey } from "./auth/signed-token.js";
 export { refreshingToken, type RefreshingTokenOptions } from "./auth/refreshing-token.js";
 export { staticToken, tokenHeaders, type Token, type TokenProvider } from "./auth/token-provider.js";
