@@ -1,20 +1,20 @@
 import fc from "fast-check";
-import { afterEach, describe, expect, test } from "vitest";
-import { createActor, entry, type ActorHandle } from "./index.js";
+import { afterAll, describe, expect, test } from "vitest";
+import { entry, LocalClient, type ActorHandle, type ActorOptions } from "./index.js";
 import type * as actors from "../test/actors.js";
 
 const module = new URL("../test/actors.ts", import.meta.url);
 const counterEntry = entry<typeof actors.Counter>(module, "Counter");
 
-const open: AsyncDisposable[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((actor) => actor[Symbol.asyncDispose]()));
-});
+const client = new LocalClient({ name: "tested" });
+afterAll(() => client.shutdown());
 
-async function counter(kind: "process" | "thread", start = 0): Promise<ActorHandle<actors.Counter>> {
-  const actor = await createActor(counterEntry, [start], { kind, name: "counter", onStderr: () => undefined });
-  open.push(actor);
-  return actor;
+let last = 0;
+const name = (): string => `actor-${++last}`;
+const quiet = { onStderr: () => undefined };
+
+async function counter(kind: "process" | "thread", start = 0, options: Partial<ActorOptions> = {}): Promise<ActorHandle<actors.Counter>> {
+  return client.createActor(counterEntry, [start], { kind, name: name(), ...quiet, ...options });
 }
 
 const failure = (work: PromiseLike<unknown>): Promise<unknown> => Promise.resolve(work).then(() => "it did not fail", (error: unknown) => error);
@@ -25,22 +25,22 @@ describe.each(["process", "thread"] as const)("an actor in a %s", (kind) => {
     expect(await Promise.all([actor.add(1, 5), actor.add(2), actor.add(3, 1), actor.get()])).toEqual([11, 13, 16, 16]);
     expect(await actor.log()).toEqual(["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
     expect(await failure(actor.fail())).toMatchObject({ message: "as told", code: "ETOLD" });
-    expect(Object.keys(actor).sort()).toEqual(["add", "die", "exit", "fail", "get", "log", "upTo"]);
+    expect(Object.keys(actor).sort()).toEqual(["add", "die", "exit", "fail", "get", "log", "untilAborted", "upTo"]);
   });
 
   test("streams, can be used while a stream is read, and learns when the reader leaves", async () => {
     const actor = await counter(kind);
     const seen: number[] = [];
-    for await (const n of actor.upTo(4)) {
+    for await (const n of actor.with({ streamWindow: 1 }).upTo(4)) {
       seen.push(n);
       await actor.add(10);
     }
     expect(seen).toEqual([0, 11, 22, 33]);
-    for await (const n of actor.upTo(1e9)) if (n > 42) break;
-    expect((await actor.log()).filter((line) => line === "stream closed")).toHaveLength(2);
+    for await (const n of actor.upTo(1e9)) if (n > 1_000) break;
+    await expect.poll(async () => (await actor.log()).filter((line) => line === "stream closed").length).toBe(2);
   });
 
-  test("a call that is cancelled before its turn does not run", async () => {
+  test("a call that is cancelled before its turn does not run; one under way learns of it", async () => {
     const actor = await counter(kind);
     const first = actor.add(1, 50);
     const second = actor.add(100);
@@ -48,22 +48,26 @@ describe.each(["process", "thread"] as const)("an actor in a %s", (kind) => {
     expect(await failure(second)).toMatchObject({ code: "FRAY_CANCELLED" });
     expect(await first).toBe(1);
     expect(await actor.get()).toBe(1);
+    expect(await failure(actor.with({ timeoutMs: 30 }).untilAborted())).toMatchObject({ code: "FRAY_TIMEOUT", data: { timeoutMs: 30, ran: "unknown" } });
+    expect(await actor.log()).toContainEqual(expect.stringMatching(/^aborted: untilAborted of The actor .* has not answered within 30 ms/));
   });
 
   test("a dead actor is unavailable, for calls under way and all later ones", async () => {
     const actor = await counter(kind);
     const under = kind === "process" ? actor.die() : actor.exit();
-    expect(await failure(under)).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE", cause: { code: "FRAY_WORKER_LOST" }, data: kind === "process" ? { signal: "SIGKILL" } : { code: 9 } });
-    expect(await failure(actor.get())).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE" });
+    expect(await failure(under)).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE", cause: { code: "FRAY_WORKER_LOST" }, data: { state: "dead", ran: "unknown", ...(kind === "process" ? { signal: "SIGKILL" } : { code: 9 }) } });
+    expect(await failure(actor.get())).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE", data: { state: "dead", ran: "no" } });
+    expect(await failure(actor.with({ idempotent: true }).get())).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE" });
     expect(await failure(actor.upTo(1).next())).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE" });
   });
 
   test("a function may make it; what cannot be one is refused", async () => {
-    const make = <T>(name: string, args: unknown[]) => createActor(entry(module, name), args, { kind, name }) as Promise<ActorHandle<T>>;
-    const greeter = await createActor(entry<typeof actors.makeGreeter>(module, "makeGreeter"), ["Hello"], { kind, name: "greeter" });
-    open.push(greeter);
+    const make = <T>(name_: string, args: unknown[]) => client.createActor(entry(module, name_), args, { kind, name: name() }) as Promise<ActorHandle<T>>;
+    const greeter = await client.createActor(entry<typeof actors.makeGreeter>(module, "makeGreeter"), ["Hello"], { kind, name: name() });
     expect(await greeter.greet("you")).toBe("Hello, you");
-    expect(await failure(make("Thenable", []))).toMatchObject({ code: "FRAY_BAD_ACTOR" });
+    await greeter[Symbol.asyncDispose]();
+    expect(await failure(greeter.greet("you"))).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE", data: { state: "stopped", ran: "no" } });
+    expect(await failure(make("Thenable", []))).toMatchObject({ code: "FRAY_BAD_ACTOR", message: expect.stringContaining('"then"') });
     expect(await failure(make("makeNothing", []))).toMatchObject({ code: "FRAY_BAD_ACTOR" });
     expect(await failure(make("Counter", [-1]))).toMatchObject({ name: "RangeError", message: "start must not be negative" });
   });

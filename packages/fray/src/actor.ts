@@ -1,12 +1,50 @@
-import { isMarinError, MarinError } from "@marin/ducky";
-import { describeEntry, entry, type Entry } from "./entry.js";
-import type { FrayWorkerOptions } from "./fray-worker.js";
-import { Future } from "./future.js";
-import type * as server from "./worker/actor-server.js";
-import { stopGraceMs, WorkerHost } from "./worker/host.js";
+import type { ActorLink, ActorState } from "./actors/link.js";
+import { methodsOver } from "./actors/handle.js";
+import type { MethodKinds } from "./actors/messages.js";
+import type { Future } from "./future.js";
 
-/** Settings of {@link createActor}. */
-export type ActorOptions = Omit<FrayWorkerOptions, "detached" | "signal">;
+/** Settings of one call of an actor's method, or of several: {@link ActorHandle}'s `with`. */
+export interface ActorCallOptions {
+  /** Cancels the call when aborted: it fails at once, and `currentCall().signal` is aborted in the actor. Default: never. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds until the call fails with FRAY_TIMEOUT and is told to end; of a stream, the longest wait for one item. Default: none. */
+  readonly timeoutMs?: number;
+  /**
+   * Whether the method may be run more than once with the same effect. Then a call that has lost its actor is made again, under the name it
+   * had, until there is an answer, the actor is gone for good, or `timeoutMs` is over; an actor that has answered it already answers the
+   * same. A stream goes on after the last item received: the generator is run anew, and must give the same items. Default: false,
+   * at most once.
+   */
+  readonly idempotent?: boolean;
+  /** Items of a stream that may be under way or wait for the consumer; with 1 the generator runs only when an item is asked for. At least 1. Default: 64. */
+  readonly streamWindow?: number;
+}
+
+/** Where an actor is: plain JSON, which any process may turn into a handle by a client's `getActor`. */
+export interface ActorRef {
+  readonly name: string;
+  /** For example "ws://node-7:41234". */
+  readonly address: string;
+}
+
+/** What a handle tells of its actor. */
+export interface ActorControl {
+  readonly name: string;
+  /** Where it stands. */
+  readonly state: ActorState;
+  /** 1 for the first, one more with each restart. */
+  readonly incarnation: number;
+  /**
+   * Its name and address.
+   *
+   * @throws MarinError FRAY_NOT_LISTENING where its client listens nowhere
+   */
+  ref(): ActorRef;
+  /** Stops it: calls that wait are refused, those at work aborted and waited for, for at most `graceMs` (default 4000). Of a handle that came from an address: ends only the handle. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>;
+  /** Ends its worker at once, as a crash would: for tests of what follows. Does nothing to an actor that is not in a worker of this client. */
+  kill(): void;
+}
 
 type AnyMethod = (...args: never[]) => unknown;
 
@@ -18,96 +56,39 @@ type ActorMethod<F> = F extends (...args: infer A) => infer R
       : (...args: A) => Future<Awaited<R>>
   : never;
 
-/**
- * An object in a worker, as seen from here: each method gives a {@link Future}, each generator method an asynchronous
- * generator. Disposing of it stops the worker.
- */
-export type ActorHandle<T> = { readonly [K in keyof T as T[K] extends AnyMethod ? K : never]: ActorMethod<T[K]> } & AsyncDisposable;
+/** The methods of an actor as callers see them: each gives a {@link Future}, each generator method an asynchronous generator. */
+export type ActorMethods<T> = { readonly [K in keyof T as T[K] extends AnyMethod ? (K extends string ? K : never) : never]: ActorMethod<T[K]> };
 
-const serverModule = new URL(import.meta.url.endsWith(".ts") ? "./worker/actor-server.ts" : "./worker/actor-server.js", import.meta.url);
+/** An object in a worker, or elsewhere, as seen from here. Disposing of it stops the actor, or ends the handle where that came from an address. */
+export type ActorHandle<T> = ActorMethods<T> &
+  AsyncDisposable & {
+    /** The same methods under other rules: `actor.with({ timeoutMs: 500, idempotent: true }).put("k", 1)`. */
+    with(options: ActorCallOptions): ActorMethods<T>;
+    /** Who and where it is. */
+    readonly actor: ActorControl;
+    /** The {@link ActorRef}, so that `JSON.stringify` gives it. */
+    toJSON(): ActorRef;
+  };
 
-/**
- * Makes an object in a worker of its own. Its methods run one at a time, in the order of the calls, each at most once:
- * a call that fails because the worker died is not made again. Between two items of a generator other calls have their turn.
- *
- * Besides what they throw, methods fail with MarinError FRAY_ACTOR_UNAVAILABLE when the worker has died or was stopped (`data` and `cause`
- * say how; whether the method had begun or ended is not known then), FRAY_CANCELLED, FRAY_NOT_CLONABLE.
- *
- * @param named - `entry<typeof Counter>(import.meta.url, "Counter")`: an exported class, or function that makes the object
- * @param args - of the constructor or function
- * @throws MarinError FRAY_BAD_ACTOR, FRAY_WORKER_LOST; what the constructor throws
- */
-export async function createActor<T, A extends unknown[] = unknown[]>(named: Entry<A, T>, args: A, options: ActorOptions): Promise<ActorHandle<T>> {
-  const { kind, name, env = {} } = options;
-  const host = new WorkerHost({
-    kind,
-    name,
-    env,
-    detached: false,
-    onStdout: options.onStdout ?? ((line) => process.stdout.write(`${line}\n`)),
-    onStderr: options.onStderr ?? ((line) => process.stderr.write(`${line}\n`)),
+/** Makes the handle of what is at the end of a link. */
+export function makeHandle<T>(link: ActorLink, kinds: MethodKinds, control: Pick<ActorControl, "ref" | "stop" | "kill">): ActorHandle<T> {
+  const actor: ActorControl = Object.freeze({
+    name: link.name,
+    get state() {
+      return link.state;
+    },
+    get incarnation() {
+      return link.incarnation;
+    },
+    ...control,
   });
-  const stop = async (): Promise<void> => void (await host.stop(stopGraceMs));
-  try {
-    await host.ready();
-    const kinds = (await host.run(serverEntry("create"), [named, args])) as server.MethodKinds;
-    const client = new ActorClient(host, `actor "${name}" (${describeEntry(named as Entry)})`);
-    const methods = Object.entries(kinds).map(([method, answers]) => [
-      method,
-      answers === "call" ? (...given: unknown[]) => client.call(method, given) : (...given: unknown[]) => client.stream(method, given),
-    ]);
-    return Object.freeze({ ...Object.fromEntries(methods), [Symbol.asyncDispose]: stop }) as ActorHandle<T>;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-function serverEntry(name: keyof typeof server): Entry {
-  return entry(serverModule, name);
-}
-
-class ActorClient {
-  readonly #host: WorkerHost;
-  readonly #who: string;
-  #lastStream = 0;
-
-  constructor(host: WorkerHost, who: string) {
-    this.#host = host;
-    this.#who = who;
-  }
-
-  call(method: string, args: unknown[]): Future<unknown> {
-    return Future.run((signal) => this.#run(method, "invoke", [method, args], signal));
-  }
-
-  async *stream(method: string, args: unknown[]): AsyncGenerator<unknown, void, void> {
-    const id = ++this.#lastStream;
-    await this.#run(method, "open", [id, method, args]);
-    let finished = false;
-    try {
-      for (;;) {
-        const result = (await this.#run(method, "next", [id])) as IteratorResult<unknown>;
-        if (result.done === true) {
-          finished = true;
-          return;
-        }
-        yield result.value;
-      }
-    } catch (error) {
-      finished = true;
-      throw error;
-    } finally {
-      if (!finished) await this.#run(method, "close", [id]);
-    }
-  }
-
-  async #run(method: string, request: keyof typeof server, args: unknown[], signal?: AbortSignal): Promise<unknown> {
-    try {
-      return await this.#host.run(serverEntry(request), args, signal);
-    } catch (cause) {
-      if (!isMarinError(cause, "FRAY_WORKER_LOST") && !isMarinError(cause, "FRAY_WORKER_STOPPED")) throw cause;
-      throw new MarinError("FRAY_ACTOR_UNAVAILABLE", `${method} of ${this.#who} has no answer. ${cause.message}`, { data: { ...cause.data, method }, cause });
-    }
-  }
+  const handle = methodsOver(link, kinds, {}) as Record<string | symbol, unknown>;
+  const own = {
+    with: (options: ActorCallOptions) => Object.freeze(methodsOver(link, kinds, options)),
+    actor,
+    toJSON: () => control.ref(),
+    [Symbol.asyncDispose]: () => control.stop(),
+  };
+  for (const key of Reflect.ownKeys(own)) Object.defineProperty(handle, key, { value: own[key as keyof typeof own], enumerable: false });
+  return Object.freeze(handle) as ActorHandle<T>;
 }

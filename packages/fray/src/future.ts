@@ -16,33 +16,18 @@ export interface FutureOptions {
  */
 export class Future<T> implements PromiseLike<T> {
   readonly #promise: Promise<T>;
-  readonly #controller = new AbortController();
+  readonly #onCancel: (reason: unknown) => void;
   #state: FutureState = "pending";
+  #fulfil: (value: T) => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
-  #detach: () => void = () => undefined;
+  #detach: (() => void) | undefined;
 
-  private constructor(task: (signal: AbortSignal) => T | PromiseLike<T>, outer: AbortSignal | undefined) {
-    let fulfil: (value: T) => void = () => undefined;
+  private constructor(onCancel: (reason: unknown) => void) {
+    this.#onCancel = onCancel;
     this.#promise = new Promise<T>((resolve, reject) => {
-      fulfil = resolve;
+      this.#fulfil = resolve;
       this.#reject = reject;
     });
-    if (outer?.aborted === true) {
-      this.cancel(outer.reason);
-      return;
-    }
-    const onAbort = (): void => void this.cancel(outer?.reason);
-    outer?.addEventListener("abort", onAbort, { once: true });
-    this.#detach = (): void => outer?.removeEventListener("abort", onAbort);
-    const run = async (): Promise<T> => task(this.#controller.signal);
-    run().then(
-      (value) => {
-        if (this.#settle("fulfilled")) fulfil(value);
-      },
-      (error: unknown) => {
-        if (this.#settle("rejected")) this.#reject(asError(error));
-      },
-    );
   }
 
   /**
@@ -53,7 +38,32 @@ export class Future<T> implements PromiseLike<T> {
    * @param options - an outer signal
    */
   static run<T>(task: (signal: AbortSignal) => T | PromiseLike<T>, options: FutureOptions = {}): Future<T> {
-    return new Future(task, options.signal);
+    const controller = new AbortController();
+    const { future, fulfil, reject } = Future.withResolvers<T>((reason) => controller.abort(reason), options);
+    if (future.state !== "pending") return future;
+    const run = async (): Promise<T> => task(controller.signal);
+    run().then(fulfil, reject);
+    return future;
+  }
+
+  /**
+   * A future and the functions that settle it, like `Promise.withResolvers`: for work that is no promise.
+   *
+   * @param onCancel - called once with the reason (an error) when the future is cancelled
+   * @param options - an outer signal; where it is aborted already the future is cancelled, and `onCancel` was called
+   */
+  static withResolvers<T>(onCancel: (reason: unknown) => void, options: FutureOptions = {}): { readonly future: Future<T>; readonly fulfil: (value: T) => void; readonly reject: (error: unknown) => void } {
+    const future = new Future<T>(onCancel);
+    if (options.signal !== undefined) future.#follow(options.signal);
+    return {
+      future,
+      fulfil: (value) => {
+        if (future.#settle("fulfilled")) future.#fulfil(value);
+      },
+      reject: (error) => {
+        if (future.#settle("rejected")) future.#reject(asError(error));
+      },
+    };
   }
 
   /** Where it stands. */
@@ -73,7 +83,7 @@ export class Future<T> implements PromiseLike<T> {
     const error = new MarinError("FRAY_CANCELLED", `The work was cancelled${why}.`, reason === undefined ? {} : { cause: reason });
     this.#promise.catch(() => undefined);
     this.#reject(error);
-    this.#controller.abort(reason ?? error);
+    this.#onCancel(reason ?? error);
     return true;
   }
 
@@ -88,8 +98,18 @@ export class Future<T> implements PromiseLike<T> {
   #settle(state: FutureState): boolean {
     if (this.#state !== "pending") return false;
     this.#state = state;
-    this.#detach();
+    this.#detach?.();
     return true;
+  }
+
+  #follow(outer: AbortSignal): void {
+    if (outer.aborted) {
+      this.cancel(outer.reason);
+      return;
+    }
+    const onAbort = (): void => void this.cancel(outer.reason);
+    outer.addEventListener("abort", onAbort, { once: true });
+    this.#detach = (): void => outer.removeEventListener("abort", onAbort);
   }
 }
 

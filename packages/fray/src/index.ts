@@ -1,9 +1,16 @@
-export { createActor, type ActorHandle, type ActorOptions } from "./actor.js";
+export { type ActorCallOptions, type ActorControl, type ActorHandle, type ActorMethods, type ActorRef } from "./actor.js";
+export { ActorGroup, type GroupMember, type WaitReadyOptions } from "./actor-group.js";
+export { webSocketActors, type ActorListener, type ActorTransport, type WebSocketActorsOptions } from "./actors/actor-transport.js";
+export { actorRestore, actorSnapshot } from "./actors/hooks.js";
+export type { ActorState } from "./actors/link.js";
+export { transfer } from "./actors/transfer.js";
+export type { ActorGroupOptions, ActorOptions, Client, GetActorOptions, HostActorOptions, SubmitOptions } from "./client.js";
 export { accompanyWorkers, type Companion, type NewWorker } from "./companions.js";
 export { entry, loadEntry, type Entry } from "./entry.js";
 export { FrayWorker, type FrayWorkerOptions } from "./fray-worker.js";
 export { Future, type FutureOptions, type FutureState } from "./future.js";
+export { LocalClient, type LocalClientOptions } from "./local-client.js";
 export { mapPool, type PoolOptions, type PoolTask } from "./map-pool.js";
-export { currentCall, parentConnection, type CurrentCall } from "./shared.js";
+export { currentCall, parentConnection, type CurrentActor, type CurrentCall } from "./shared.js";
 export { WorkerPool, type PoolMember, type PoolWorker, type WorkerMapOptions, type WorkerPoolOptions } from "./worker-pool.js";
 export type { WorkerExit } from "./worker/start.js";

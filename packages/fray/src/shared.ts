@@ -2,10 +2,23 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Connection } from "@marin/ducky";
 import type { Companion, NewWorker } from "./companions.js";
 
+/** An actor, as its own code may ask about it. */
+export interface CurrentActor {
+  readonly name: string;
+  /** 1 for the first, one more with each restart. */
+  readonly incarnation: number;
+  /** Its place in its group, from 0 up; 0 for one that is in none. */
+  readonly index: number;
+  /** Actors in its group; 1 for one that is in none. */
+  readonly size: number;
+}
+
 /** What a call under way in a worker may ask about itself. */
 export interface CurrentCall {
   /** Aborted when whoever made the call cancels it, stops the worker, or is gone: the function should end then. */
   readonly signal: AbortSignal;
+  /** The actor whose method, constructor or hook this is; undefined for a function. */
+  readonly actor?: CurrentActor;
 }
 
 interface Shared {
@@ -22,7 +35,7 @@ export const shared: Shared = (holder[key] ??= { calls: new AsyncLocalStorage<Cu
 
 /**
  * The call that this code runs in, correct across `await` and timers; undefined outside of a function that a worker was
- * asked to run.
+ * asked to run and of an actor's methods.
  */
 export function currentCall(): CurrentCall | undefined {
   return shared.calls.getStore();

@@ -1,3 +1,5 @@
+import { currentCall } from "@marin/fray";
+
 /** Actors that tests create. */
 export class Counter {
   #value: number;
@@ -30,6 +32,12 @@ export class Counter {
     } finally {
       this.#log.push("stream closed");
     }
+  }
+
+  async untilAborted(): Promise<void> {
+    const signal = currentCall()?.signal;
+    await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+    this.#log.push(`aborted: ${(signal?.reason as Error).message}`);
   }
 
   fail(): never {

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { openTunnel, serveTunnel } from "@marin/ducky";
 import { BloomFilter, estimateJaccard, MinHash, murmur3 } from "@marin/dupekit";
 import { fingerprint, Store } from "@marin/finestore";
-import { createActor, entry } from "@marin/fray";
+import { entry, LocalClient } from "@marin/fray";
 import { createStorage, getIrisCtx, initializeIrisTf, IrisClient, irisCtx, JobScheduler, provide, shardingExtension, silentLogger, withLocalContext } from "@marin/iris";
 import { configureMegascaleFromIris, joinDistributed, TokenStore, Trainer, trainLm } from "@marin/levanter";
 import { SecretStore } from "@marin/rigging";
@@ -109,7 +109,8 @@ it("marin: the inference controller", async () => {
 });
 
 it("fray: an actor's calls", async () => {
-  await using actor = await createActor<Tally>(entry<() => Tally>(tally, "Tally") as never, [], { kind: "process", name: "tally" });
+  await using client = new LocalClient();
+  const actor = await client.createActor<Tally>(entry<() => Tally>(tally, "Tally") as never, [], { kind: "process", name: "tally" });
   expect(await Promise.all([actor.add(1), actor.add(2)])).toEqual([1, 3]);
 });
 

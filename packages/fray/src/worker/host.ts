@@ -1,4 +1,5 @@
 import { Connection, errorToWire, isMarinError, MarinError } from "@marin/ducky";
+import type { ActorChannel } from "../actors/channel.js";
 import { companionsOf } from "../companions.js";
 import { describeEntry, type Entry } from "../entry.js";
 import { fromPayload, toPayload } from "./payload.js";
@@ -49,6 +50,11 @@ export class WorkerHost {
     return this.#exited;
   }
 
+  /** For calls to its actors. */
+  get actorChannel(): ActorChannel {
+    return this.#started.actorChannel;
+  }
+
   /** Whether it can take calls. */
   get alive(): boolean {
     return this.#exit === undefined && this.#stopping === undefined;
@@ -88,6 +94,11 @@ export class WorkerHost {
       this.#running.delete(call);
       signal?.removeEventListener("abort", abort);
     }
+  }
+
+  /** Why it does not answer any more; told once that is known. */
+  async loss(): Promise<MarinError> {
+    return this.#lost(await this.#exited);
   }
 
   /** Lets its functions end, then ends it; by force when that takes longer than the grace. */

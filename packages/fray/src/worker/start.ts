@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { portTransport, processTransport, type Transport } from "@marin/ducky";
+import { portChannel, processChannel, type ActorChannel } from "../actors/channel.js";
 import { launch } from "./launch.js";
 import { readLines, Tail } from "./lines.js";
 
@@ -30,6 +31,8 @@ export interface StartOptions {
 export interface Started {
   readonly pid: number | undefined;
   readonly transport: Transport;
+  /** For calls to its actors, beside the transport. */
+  readonly actorChannel: ActorChannel;
   /** Fulfilled when it has ended and all it has written has been read. */
   readonly exited: Promise<WorkerExit>;
   /** Asks it to end, where that can be refused. */
@@ -87,6 +90,7 @@ function startProcess({ name, env, detached, onStdout, onStderr }: StartOptions)
   return {
     pid,
     transport: processTransport(child),
+    actorChannel: processChannel(child),
     exited,
     terminate: () => {
       signalGroup("SIGTERM");
@@ -100,6 +104,7 @@ function startProcess({ name, env, detached, onStdout, onStderr }: StartOptions)
 function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
   const { main, typescript } = launch();
   const { port1, port2 } = new MessageChannel();
+  const actors = new MessageChannel();
   const code =
     typescript === undefined
       ? `import(${JSON.stringify(main.href)})`
@@ -110,8 +115,8 @@ function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
     env: { ...process.env, ...env },
     stdout: true,
     stderr: true,
-    workerData: { port: port2 },
-    transferList: [port2],
+    workerData: { port: port2, actorPort: actors.port2 },
+    transferList: [port2, actors.port2],
   });
   const { tail, ended } = readOutput(thread.stdout, thread.stderr, onStdout, onStderr);
   thread.on("error", (error: unknown) => {
@@ -125,6 +130,7 @@ function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
   return {
     pid: undefined,
     transport: portTransport(port1),
+    actorChannel: portChannel(actors.port1),
     // Not with once(): an uncaught error comes before the exit.
     exited: new Promise<number>((resolve) => thread.once("exit", resolve)).then(async (exitCode) => {
       await Promise.race([ended, outputGrace()]);
