@@ -1,7 +1,7 @@
 import type { Connection } from "@marin/ducky";
 import { type SubmitJob, serveJobs } from "../client/jobs-service.js";
 import type { EndpointHandle, Registry } from "../runtime/endpoints.js";
-import { type TaskEvent, taskService } from "../runtime/task-service.js";
+import { type TaskEvent, endpointService, taskService } from "../runtime/task-service.js";
 
 /** Who answers a task. */
 interface TaskListener {
@@ -23,6 +23,8 @@ export function serveTask(connection: Connection, { report, registry, submit }: 
       report(events);
       return null;
     },
+  });
+  connection.serve(endpointService, {
     register: async ({ name, address, metadata }) => {
       const handle = await registry.register(name, address, metadata);
       lastId += 1;

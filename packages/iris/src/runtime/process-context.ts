@@ -22,18 +22,22 @@ export interface ServedTask {
   readonly finish: () => Promise<void>;
 }
 
+/** The task of each connection: a warm process has one after another. */
+const tasks = new WeakMap<Connection, { current: ServedTask }>();
+
 /**
- * Gives this process or thread the context of a task, and lets the other end of the connection stop it.
+ * Gives this process or thread the context of a task, in place of the task before it, and lets the other end of the connection stop it.
  *
  * @param connection - to whoever started it, who serves "iris.task"
  * @param identity - who the task is
+ * @param attemptUid - the attempt that its reports name. Default "": the other end knows
  */
-export function serveProcessContext(connection: Connection, identity: TaskIdentity): ServedTask {
+export function serveProcessContext(connection: Connection, identity: TaskIdentity, attemptUid = ""): ServedTask {
   // For what it starts in turn.
   process.env[identityVariable] = JSON.stringify(identity);
   const controller = new AbortController();
   const hooks = new ExitHooks();
-  const channel = connectionChannel(connection);
+  const channel = connectionChannel(connection, attemptUid);
   const client = childClient(remoteSubmit(connection), (name) => channel.registry.resolve(name));
   const context = taskContext({ identity, channel, client, signal: controller.signal, hooks });
   setProcessContext(context);
@@ -43,15 +47,23 @@ export function serveProcessContext(connection: Connection, identity: TaskIdenti
     await runInContext(context, () => hooks.run(context.log));
     await channel.flush();
   };
+  const task: ServedTask = { context, channel, abort, finish };
+  const known = tasks.get(connection);
+  if (known !== undefined) {
+    known.current = task;
+    return task;
+  }
+  const slot = { current: task };
+  tasks.set(connection, slot);
   connection.serve(controlService, {
     abort: ({ reason }) => {
-      abort(failureFromWire(reason));
+      slot.current.abort(failureFromWire(reason));
       return null;
     },
     finish: async () => {
-      await finish();
+      await slot.current.finish();
       return null;
     },
   });
-  return { context, channel, abort, finish };
+  return task;
 }

@@ -1,6 +1,6 @@
 import { type Connection, isMarinError } from "@marin/ducky";
 import type { EndpointHandle, Registry } from "./endpoints.js";
-import { type TaskEvent, taskService } from "./task-service.js";
+import { type TaskEvent, endpointService, taskService } from "./task-service.js";
 
 /** Messages without an answer from which on reports are gathered. */
 const maxUnderWay = 64;
@@ -18,16 +18,20 @@ export interface TaskChannel {
 /**
  * A channel over a connection whose other end serves "iris.task". Where it does not, or is gone, log lines go to standard error and other reports
  * are dropped.
+ *
+ * @param connection - to whoever started this process or thread
+ * @param attemptUid - the attempt that reports. Default "": the other end knows
  */
-export function connectionChannel(connection: Connection): TaskChannel {
+export function connectionChannel(connection: Connection, attemptUid = ""): TaskChannel {
   const calls = connection.client(taskService);
+  const endpoints = connection.client(endpointService);
   const gathered: TaskEvent[] = [];
   const underWay = new Set<Promise<void>>();
   let reachable = true;
 
   const report = async (events: TaskEvent[]): Promise<void> => {
     try {
-      if (reachable) return void (await calls.report({ events }));
+      if (reachable) return void (await calls.report({ attemptUid, events }));
     } catch (error) {
       reachable = !isMarinError(error, "DUCKY_UNKNOWN_SERVICE") && !isMarinError(error, "DUCKY_CLOSED");
     }
@@ -51,11 +55,11 @@ export function connectionChannel(connection: Connection): TaskChannel {
     },
     registry: {
       register: async (name, address, metadata = {}): Promise<EndpointHandle> => {
-        const { id } = await calls.register({ name, address, metadata });
+        const { id } = await endpoints.register({ name, address, metadata });
         let closing: Promise<unknown> | undefined;
-        return { close: async () => void (await (closing ??= calls.unregister({ id }))) };
+        return { close: async () => void (await (closing ??= endpoints.unregister({ id }))) };
       },
-      resolve: async (name) => (await calls.resolve({ name })).address ?? undefined,
+      resolve: async (name) => (await endpoints.resolve({ name })).address ?? undefined,
     },
   };
 }

@@ -14,9 +14,13 @@ const taskEventSchema = z.discriminatedUnion("type", [
 /** What a task reports. */
 export type TaskEvent = z.output<typeof taskEventSchema>;
 
-/** What a task asks of whoever started its process: the controller, or the task that opened its pool. */
+/** What a task tells whoever started its process: the worker, or the task that opened its pool. */
 export const taskService = defineService("iris.task", {
-  report: unary({ input: z.strictObject({ events: z.array(taskEventSchema) }), output: z.null() }),
+  report: unary({ input: z.strictObject({ attemptUid: z.string(), events: z.array(taskEventSchema) }), output: z.null() }),
+});
+
+/** What a task asks of whoever started its process. */
+export const endpointService = defineService("iris.endpoints", {
   register: unary({
     input: z.strictObject({ name: z.string(), address: z.string(), metadata: z.record(z.string(), z.string()) }),
     output: z.strictObject({ id: z.number() }),

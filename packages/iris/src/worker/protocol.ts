@@ -1,6 +1,7 @@
 import { defineService, serverStream, unary } from "@marin/ducky";
 import { logLevels } from "@marin/rigging";
 import { z } from "zod";
+import { resourcesSchema } from "../jobs/job-spec.js";
 import type { WireFailure } from "../runtime/failure.js";
 
 // What a controller and its workers say to each other. The controller tells a worker everything that it is to run, each time anew (`reconcile`), so a
@@ -13,13 +14,6 @@ const failure = z.custom<WireFailure>((value) => {
   const { error, stacks } = (value ?? {}) as Partial<WireFailure>;
   return typeof error === "object" && Array.isArray(stacks) && stacks.every((stack) => typeof stack === "string");
 }, "a failure");
-
-/** What an attempt occupies and is held to. */
-const attemptResourcesSchema = z.strictObject({
-  cpu: z.number().min(0).describe("processors"),
-  memoryBytes: z.number().int().min(0).describe("memory its process group may hold together; 0 is no limit"),
-  gpu: z.number().int().min(0).max(1024).describe("graphics processors, whose numbers it finds in CUDA_VISIBLE_DEVICES"),
-});
 
 const workSchema = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -38,8 +32,9 @@ const attemptOrderSchema = z.strictObject({
   numTasks: z.number().int().min(1).describe("tasks of the job"),
   attempt: z.number().int().min(0).describe("starts of this task before this one"),
   work: workSchema.describe("what to run"),
+  setup: z.array(z.string()).describe("shell lines to run before it"),
   env: z.record(z.string(), z.string()).describe("variables beside the worker's own"),
-  resources: attemptResourcesSchema.describe("what it may use"),
+  resources: resourcesSchema.describe("what it may use; memory and disk are limits, where they are not 0"),
   ports: z.array(z.string()).max(64).describe("names of the TCP ports it gets"),
   timeoutMs: z.number().positive().optional().describe("longest run in milliseconds, from the start of its process; default no limit"),
   isolation: z.enum(["fresh", "warm"]).describe("a process of its own, or one that earlier warm attempts with the same env have used"),
@@ -91,23 +86,31 @@ const observedSchema = z.strictObject({
 /** What a worker has. */
 export type Observed = z.output<typeof observedSchema>;
 
-/** How an attempt ended. */
-const outcomeSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("returned"), value: bytes.describe("what the function returned, by v8.serialize") }),
+const causeSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("exit"), code: z.number().int(), stderrTail: z.string() }),
+  z.strictObject({ kind: z.literal("signal"), signal: z.string(), stderrTail: z.string() }),
   z.strictObject({ kind: z.literal("threw"), failure }),
-  z.strictObject({ kind: z.literal("exit"), code: z.number().int(), pid: z.number().int().optional(), stderrTail: z.string() }),
-  z.strictObject({ kind: z.literal("signal"), signal: z.string(), pid: z.number().int().optional(), stderrTail: z.string() }),
-  z.strictObject({ kind: z.literal("oom"), usedBytes: z.number().optional(), limitBytes: z.number().optional(), detail: z.string() }),
+  z.strictObject({ kind: z.literal("oom"), usedBytes: z.number(), limitBytes: z.number() }),
+  z.strictObject({ kind: z.literal("disk"), usedBytes: z.number(), limitBytes: z.number() }),
   z.strictObject({ kind: z.literal("timeout"), timeoutMs: z.number() }),
-  z.strictObject({ kind: z.literal("stopped") }),
-  z.strictObject({ kind: z.literal("setup-failed"), failure }),
-  z.strictObject({ kind: z.literal("worker-lost"), message: z.string() }),
+  z.strictObject({ kind: z.literal("setup-failed"), message: z.string() }),
+  z.strictObject({ kind: z.literal("start-failed"), worker: z.string(), message: z.string() }),
+  z.strictObject({ kind: z.literal("node-lost"), worker: z.string(), message: z.string() }),
 ]);
 
 /**
- * How an attempt ended. "exit" and "signal": its process, before its function returned. "oom": over its memory, or the system killed it for want of
- * memory. "stopped": as told. "setup-failed": before its process could run the function. "worker-lost": its worker died, or heard no controller for too long.
+ * Why an attempt failed, as its worker knows it. "exit", "signal": its process ended before its function returned. "oom": over its memory, or killed
+ * by the system for want of it. "start-failed": its process could not be started. "node-lost": its worker died, or heard no controller for too long.
  */
+export type WorkerCause = z.output<typeof causeSchema>;
+
+const outcomeSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("returned"), value: bytes.describe("what the function returned, by v8.serialize") }),
+  z.strictObject({ kind: z.literal("failed"), cause: causeSchema }),
+  z.strictObject({ kind: z.literal("stopped") }),
+]);
+
+/** How an attempt ended. "stopped": as its controller told. */
 export type AttemptOutcome = z.output<typeof outcomeSchema>;
 
 const report = { attemptUid: uid, seq: sequence.describe("from 1 up, without gaps"), time: z.number().describe("milliseconds since 1970 on the worker's clock") };
@@ -142,7 +145,7 @@ const workerInfoSchema = z.strictObject({
   name: z.string().describe("the worker's name, kept over restarts"),
   incarnation: z.string().describe("of its process"),
   pid: z.number().int().describe("its process"),
-  capacity: attemptResourcesSchema.describe("what it gives to tasks"),
+  capacity: resourcesSchema.describe("what it gives to tasks"),
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).describe("what constraints may ask for"),
 });
 

@@ -1,0 +1,61 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { AttemptStart } from "../runtime/attempt-main.js";
+import { type TaskIdentity, identityVariable } from "../runtime/task-identity.js";
+import { attemptVariable } from "./processes.js";
+import type { AttemptOrder } from "./protocol.js";
+
+/** What an attempt's process is given. */
+export interface AttemptSetup {
+  /** Variables that its process is started with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Variables of this attempt alone, in a process that has run others. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly start: Omit<AttemptStart, "marker" | "variables">;
+  /** Its output directory. */
+  readonly outputs: string | undefined;
+}
+
+interface SetupParts {
+  readonly uid: string;
+  readonly order: AttemptOrder;
+  readonly directory: string | undefined;
+  readonly bundleDirectory: string | undefined;
+  readonly ports: Readonly<Record<string, number>>;
+  readonly gpus: readonly number[];
+}
+
+/** Lays out what an attempt's process is given, and makes its output directory. */
+export async function attemptSetup({ uid, order, directory, bundleDirectory, ports, gpus }: SetupParts): Promise<AttemptSetup> {
+  const { jobId, attempt, taskIndex, numTasks, resources, work } = order;
+  const outputs = directory === undefined ? undefined : join(directory, "outputs");
+  if (outputs !== undefined) await mkdir(outputs, { recursive: true });
+  const identity: TaskIdentity = { jobId, attempt, taskIndex, numTasks, resources, ports: { ...ports } };
+  const own = {
+    [identityVariable]: JSON.stringify(identity),
+    [attemptVariable]: uid,
+    // For programs that do not know iris.
+    IRIS_JOB_ID: jobId,
+    IRIS_ATTEMPT: String(attempt),
+    IRIS_TASK_INDEX: String(taskIndex),
+    IRIS_NUM_TASKS: String(numTasks),
+    ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [`IRIS_PORT_${name.toUpperCase().replaceAll("-", "_")}`, String(port)])),
+    ...(outputs === undefined ? {} : { IRIS_OUTPUT_DIR: outputs }),
+    ...(bundleDirectory === undefined ? {} : { IRIS_BUNDLE_DIR: bundleDirectory }),
+  };
+  const shared = { ...(gpus.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(",") }), ...order.env };
+  const warm = order.isolation === "warm";
+  return {
+    env: warm ? shared : { ...shared, ...own },
+    variables: warm ? own : {},
+    outputs,
+    start: { identity, attemptUid: uid, work: work.kind === "entry" ? { ...work, module: inBundle(work.module, order.bundle?.root, bundleDirectory) } : work, setup: order.setup, directory: bundleDirectory },
+  };
+}
+
+/** A module of the packed folder, where it was unpacked. */
+function inBundle(module: string, root: string | undefined, directory: string | undefined): string {
+  if (root === undefined || directory === undefined || !module.startsWith(root)) return module;
+  return `${pathToFileURL(`${directory}/`).href}${module.slice(root.length)}`;
+}
