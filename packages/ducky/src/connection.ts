@@ -1,11 +1,11 @@
-import { connectionClosed } from "./call-errors.js";
+import { connectionEnded } from "./call-errors.js";
 import type { Caller, Methods, Service, ServiceClient, ServiceHandlers } from "./contract.js";
 import { MarinError } from "./errors.js";
 import { decodeMessage, frameKinds, type AnswerFrame, type CallerFrame, type Frame } from "./frames.js";
 import { IncomingCalls } from "./incoming.js";
 import { backlog, Outbox, tooLarge, type OutboxLimits } from "./outbox.js";
 import { OutgoingCalls } from "./outgoing.js";
-import { serviceClient } from "./service-client.js";
+import { serviceClient, type MethodCalls } from "./service-client.js";
 import type { Transport } from "./transport.js";
 
 /** Settings of a {@link Connection}. */
@@ -28,6 +28,15 @@ const mebibyte = 2 ** 20;
 const leastMaxMessageBytes = 4096;
 
 const defaultMaxCalls = 65_536;
+
+const callsOf = new WeakMap<Connection, MethodCalls>();
+
+/** Makes calls on a connection by name. */
+export function methodCalls(connection: Connection): MethodCalls {
+  const calls = callsOf.get(connection);
+  if (calls === undefined) throw new TypeError("not a Connection of this package");
+  return calls;
+}
 
 /**
  * Typed calls between two ends of a transport. Both ends may serve services and call those of the other, any number of
@@ -69,6 +78,7 @@ export class Connection implements Caller {
     };
     this.#incoming = new IncomingCalls({ send, identity: transport.identity, windowBytes, maxCalls, overload });
     this.#outgoing = new OutgoingCalls({ send, peer, windowBytes });
+    callsOf.set(this, this.#outgoing);
     transport.onClose((cause) => {
       this.#end(cause);
     });
@@ -141,7 +151,7 @@ export class Connection implements Caller {
     this.#outbox.flush();
     this.#transport.close();
     this.#outgoing.close(cause);
-    this.#incoming.close(connectionClosed(this.#limits.peer, undefined, true, cause));
+    this.#incoming.close(connectionEnded(this.#limits.peer, cause));
     this.#resolveClosed();
   }
 }

@@ -1,3 +1,5 @@
+export type { BackoffOptions } from "./backoff.js";
+export { Channel, type ChannelOptions } from "./channel.js";
 export { Connection, type ConnectionOptions } from "./connection.js";
 export {
   bidiStream,
@@ -31,10 +33,13 @@ export type { Transport } from "./transport.js";
 export { portTransport } from "./transports/port.js";
 export { processTransport } from "./transports/process.js";
 export {
+  acceptWebSocket,
   connectWebSocket,
   listenWebSocket,
+  type WebSocketAcceptor,
   type WebSocketOptions,
   type WebSocketServerHandle,
   type WebSocketServerOptions,
+  type WebSocketSettings,
 } from "./transports/websocket.js";
 export { openTunnel, serveTunnel, type Tunnel, type TunnelOptions, type TunnelServer, type TunnelServerOptions } from "./tunnel.js";

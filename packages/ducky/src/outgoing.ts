@@ -89,7 +89,7 @@ export class OutgoingCalls {
   /** Fails every open call and all later ones. */
   close(cause: Error | undefined): void {
     this.#closed = { cause };
-    for (const call of [...this.#open.values()]) call.fail(connectionClosed(this.#options.peer, call.name, true, cause), false);
+    for (const call of [...this.#open.values()]) call.fail(connectionClosed(this.#options.peer, call.name, "lost", cause), false);
   }
 
   async *#stream(name: CallName, method: ServerStreamMethod | BidiStreamMethod, input: unknown, options: CallOptions, items: Items<unknown> | undefined): AsyncGenerator<unknown, void, void> {
@@ -136,7 +136,7 @@ export class OutgoingCalls {
   }
 
   #start(name: CallName, method: Method, input: unknown, options: CallOptions, answered: Answered): OpenCall {
-    if (this.#closed !== undefined) throw connectionClosed(this.#options.peer, name, false, this.#closed.cause);
+    if (this.#closed !== undefined) throw connectionClosed(this.#options.peer, name, "unsent", this.#closed.cause);
     const timeoutMs = checkedTimeout(name, options.timeoutMs);
     const id = this.#lastId + 1;
     const { queue } = answered;

@@ -70,6 +70,7 @@ export async function serveTunnel({ token, allow, host = "127.0.0.1", port = 0 }
     host,
     port,
     token,
+    authenticate: undefined,
     maxPayload,
     keepAliveMs,
     refuse: ({ url }) => (allowed.has(targetOf(url)) ? undefined : `The relay does not lead to "${targetOf(url)}".`),

@@ -1,18 +1,52 @@
-import type { IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { STATUS_CODES, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { MarinError } from "../errors.js";
-import { authorization, isAuthorized, requireToken } from "../token.js";
-
-/** Intervals of silence after which a peer is taken for gone. */
-const silentIntervals = 3;
+import type { Identity } from "../identity.js";
+import { admit, requireAdmission, type Admission } from "./admission.js";
+import { keepAlive } from "./keep-alive.js";
 
 /** How long a peer may take to answer a close. */
 const closeGraceMs = 2_000;
 
-/** How long a connection may take to come up. */
+/** How long a connection may take to come up, and a server to tell who wants it. */
 const handshakeTimeoutMs = 10_000;
+
+/** Characters of a refusal that are read, and some more. */
+const maxAnswerText = 1_000;
+
+/** What WebSockets of either side need. */
+export interface SocketSettings {
+  /** Largest message taken, in bytes. */
+  readonly maxPayload: number;
+  readonly keepAliveMs: number;
+}
+
+/** Makes WebSockets of requests that another HTTP server received. */
+export interface SocketAcceptor {
+  /** Makes a WebSocket of a request; the stream is destroyed where it is none. */
+  accept(request: IncomingMessage, stream: Duplex, head: Buffer, onSocket: (socket: WebSocket) => void): void;
+  /** Ends all that were made. */
+  close(): Promise<void>;
+}
+
+/** Takes what upgrades to WebSockets. What that takes is loaded here, so that worker processes, which have no use for it, start without. */
+export async function socketAcceptor({ maxPayload, keepAliveMs }: SocketSettings): Promise<SocketAcceptor> {
+  const { WebSocketServer } = await import("ws");
+  const sockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
+  return {
+    accept(request, stream, head, onSocket) {
+      sockets.handleUpgrade(request, stream, head, (socket) => {
+        keepAlive(socket, request.socket, keepAliveMs);
+        onSocket(socket);
+      });
+    },
+    async close() {
+      await Promise.all([...sockets.clients].map(async (socket) => closeSocket(socket, 1001)));
+    },
+  };
+}
 
 /** A server of WebSockets that is listening. */
 export interface SocketServer {
@@ -23,43 +57,43 @@ export interface SocketServer {
 }
 
 /** What {@link serveSockets} needs. */
-export interface SocketServerOptions {
+export interface SocketServerOptions extends SocketSettings, Admission {
   readonly host: string;
   readonly port: number;
-  readonly token: string | undefined;
-  readonly maxPayload: number;
-  readonly keepAliveMs: number;
-  /** Why a request that carries the token is refused; undefined to take it. */
+  /** Why a request that was let in is refused; undefined to take it. */
   readonly refuse: (request: IncomingMessage) => string | undefined;
-  readonly onSocket: (socket: WebSocket, request: IncomingMessage) => void;
+  readonly onSocket: (socket: WebSocket, request: IncomingMessage, identity: Identity | undefined) => void;
 }
 
 /**
- * Listens for WebSockets. What that takes is loaded here, so that worker processes, which have no use for it, start without.
+ * Listens for WebSockets.
  *
  * @throws MarinError DUCKY_TOKEN_REQUIRED, DUCKY_LISTEN_FAILED
  */
 export async function serveSockets(options: SocketServerOptions): Promise<SocketServer> {
-  const { host, port, token, maxPayload, keepAliveMs, refuse, onSocket } = options;
-  requireToken(host, token);
-  const [{ createServer }, { WebSocketServer }] = await Promise.all([import("node:http"), import("ws")]);
-  const sockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
+  const { host, port, refuse, onSocket } = options;
+  requireAdmission(host, options);
+  const [{ createServer }, acceptor] = await Promise.all([import("node:http"), socketAcceptor(options)]);
   const server = createServer((_request, response) => {
     response.writeHead(426, { "content-type": "text/plain" }).end("This address takes WebSocket connections only.\n");
   });
+  /** Those about which is not decided yet: they belong to nobody who would end them. */
+  const deciding = new Set<Duplex>();
+  let closing = false;
   server.on("upgrade", (request, stream, head) => {
-    if (!isAuthorized(request, token)) {
-      answer(stream, "401 Unauthorized", "The token is missing or wrong.");
-      return;
-    }
-    const reason = refuse(request);
-    if (reason !== undefined) {
-      answer(stream, "403 Forbidden", reason);
-      return;
-    }
-    sockets.handleUpgrade(request, stream, head, (socket) => {
-      keepAlive(socket, request.socket, keepAliveMs);
-      onSocket(socket, request);
+    const onError = (): void => undefined;
+    stream.on("error", onError);
+    deciding.add(stream);
+    const timer = setTimeout(() => stream.destroy(), handshakeTimeoutMs);
+    void admit(request, options).then((verdict) => {
+      deciding.delete(stream);
+      clearTimeout(timer);
+      if (closing || stream.destroyed) return void stream.destroy();
+      if ("status" in verdict) return refuseUpgrade(stream, verdict.status, verdict.text);
+      const reason = refuse(request);
+      if (reason !== undefined) return refuseUpgrade(stream, 403, reason);
+      stream.off("error", onError);
+      acceptor.accept(request, stream, head, (socket) => onSocket(socket, request, verdict.identity));
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -72,25 +106,27 @@ export async function serveSockets(options: SocketServerOptions): Promise<Socket
     host,
     port: (server.address() as AddressInfo).port,
     async close() {
+      closing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      await Promise.all([...sockets.clients].map(async (socket) => closeSocket(socket, 1001)));
+      for (const stream of deciding) stream.destroy();
+      await acceptor.close();
       server.closeAllConnections();
       await closed;
     },
   };
 }
 
-function answer(stream: Duplex, status: string, text: string): void {
-  stream.on("error", () => undefined);
-  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+/** Answers a request that does not become a WebSocket. */
+function refuseUpgrade(stream: Duplex, status: number, text: string): void {
+  stream.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
 }
 
 /** What {@link dialSocket} needs. */
-export interface DialOptions {
+export interface DialOptions extends SocketSettings {
   readonly token: string | undefined;
   readonly signal: AbortSignal | undefined;
-  readonly maxPayload: number;
-  readonly keepAliveMs: number;
 }
 
 /**
@@ -105,7 +141,14 @@ export async function dialSocket(url: string, { token, signal, maxPayload, keepA
     new MarinError("DUCKY_CONNECT_FAILED", `Cannot connect to ${url}: ${why}`, { data: { url }, ...(cause === undefined ? {} : { cause }) });
   let socket: WebSocket;
   try {
-    socket = new Client(url, { headers: authorization(token), maxPayload, perMessageDeflate: false, handshakeTimeout: handshakeTimeoutMs });
+    socket = new Client(url, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      maxPayload,
+      perMessageDeflate: false,
+      handshakeTimeout: handshakeTimeoutMs,
+      // Masks protect what stands between a browser and a server from what a page sends. Here is no page, and zeros cost nothing to apply.
+      generateMask: (mask) => mask.fill(0),
+    });
   } catch (cause) {
     throw failed(cause instanceof Error ? cause.message : String(cause), cause);
   }
@@ -125,10 +168,12 @@ export async function dialSocket(url: string, { token, signal, maxPayload, keepA
       });
       socket.once("unexpected-response", (request, response) => {
         let text = "";
-        response.setEncoding("utf8").on("data", (part: string) => (text += part));
+        response.setEncoding("utf8").on("data", (part: string) => {
+          if (text.length < maxAnswerText) text += part;
+        });
         response.once("close", () => {
           request.destroy();
-          reject(rejection(url, response.statusCode, text) ?? failed(`the server answered ${response.statusCode ?? "nothing"}`));
+          reject(rejection(url, response.statusCode, text) ?? failed(`the server answered ${response.statusCode ?? "nothing"}${text === "" ? "" : `: ${text}`}`));
         });
       });
     });
@@ -156,22 +201,4 @@ export async function closeSocket(socket: WebSocket, code: number, reason = ""):
   socket.close(code, reason);
   await closed;
   clearTimeout(timer);
-}
-
-/** Asks for signs of life, and cuts a connection that gives none: one whose other end vanished would stay open for hours. */
-function keepAlive(socket: WebSocket, stream: Socket, intervalMs: number): void {
-  let bytesRead = stream.bytesRead;
-  let silent = 0;
-  const timer = setInterval(() => {
-    silent = stream.bytesRead === bytesRead && !socket.isPaused ? silent + 1 : 0;
-    bytesRead = stream.bytesRead;
-    if (silent >= silentIntervals) socket.terminate();
-    else socket.ping();
-  }, intervalMs);
-  timer.unref();
-  socket.once("close", () => {
-    clearInterval(timer);
-  });
-  // Ping of a socket that is closing: the close is told by its own event.
-  socket.on("error", () => undefined);
 }
