@@ -12,6 +12,7 @@ afterEach(() => { vi.unstubAllEnvs(); });
 const specs: Specs = {
   x: { shape: [6, 4], dtype: "float32" }, w: { shape: [4, 4], dtype: "float32" }, b: { shape: [4], dtype: "float32" },
   i: { shape: [6], dtype: "int32" }, a: { shape: [2, 5000], dtype: "float32" }, c: { shape: [2, 800], dtype: "float32" }, d: { shape: [2, 100], dtype: "float32" },
+  e: { shape: [700, 1024], dtype: "float32" }, f: { shape: [2, 5, 40], dtype: "float32" }, g: { shape: [2, 5, 3], dtype: "float32" },
 };
 
 /** Everything that can be left out, once. */
@@ -23,6 +24,7 @@ const all: TensorFunction = (inputs) => {
     loss: linearCrossEntropy(h, w, i, tf.sum(tf.mul(tf.matMul(x, tf.exp(w)), 3), 1)),
     table: tf.add(tf.matMul(w, w), scatterAddRows(4, i, x)),
     tall: tf.matMul(of("a"), of("d"), true), wide: tf.matMul(of("c"), of("c"), true),
+    colliding: tf.matMul(of("e"), of("e"), false, true), slim: tf.matMul(of("f"), of("g"), true),
   };
 };
 
@@ -39,7 +41,7 @@ describe("MARIN_ENGINE_WITHOUT", () => {
     expect(operations()).not.toContain(op);
   });
 
-  it.each([["scatterOntoSum", 2], ["tallProduct", -4], ["wideProduct", -3]])("%s: %i operations more", (name, more) => {
+  it.each([["scatterOntoSum", 2], ["tallProduct", -4], ["wideProduct", -3], ["slimProducts", -1], ["lengthenedSum", -2]])("%s: %i operations more", (name, more) => {
     const usual = operations().length;
     vi.stubEnv("MARIN_ENGINE_WITHOUT", name);
     expect(operations().length - usual).toBe(more);

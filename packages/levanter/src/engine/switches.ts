@@ -4,7 +4,7 @@ import { MarinError } from "@marin/iris";
 const VARIABLE = "MARIN_ENGINE_WITHOUT";
 
 /** Rules of the passes, and the kernels that are one operator of the runtime. */
-const SWITCHES = ["GatherPerRow", "GeluTanh", "LayerNorm", "LogSoftmax", "biasedProduct", "scaledProduct", "scatterOntoSum", "tallProduct", "wideProduct"] as const;
+const SWITCHES = ["GatherPerRow", "GeluTanh", "LayerNorm", "LogSoftmax", "biasedProduct", "lengthenedSum", "scaledProduct", "scatterOntoSum", "slimProducts", "tallProduct", "wideProduct"] as const;
 
 /** What can be left out, by its name in {@link VARIABLE}. */
 export type Switch = (typeof SWITCHES)[number];
