@@ -20,6 +20,19 @@ test("class name, code, data and the chain of causes survive the trip", () => {
   expect((cause.cause as { code: string }).code).toBe("ENOENT");
 });
 
+test.each([new TypeError("t"), new RangeError("r"), new SyntaxError("s"), new URIError("u"), AbortSignal.abort().reason as DOMException, new DOMException("late", "TimeoutError")])("%s is of its own class where it arrives", (error) => {
+  const received = send(error);
+  expect(received).toBeInstanceOf(error.constructor);
+  expect(received).toMatchObject({ name: error.name, message: error.message });
+});
+
+test("an error of a user's class keeps its name", () => {
+  class QuotaError extends Error {
+    override readonly name = "QuotaError";
+  }
+  expect(send(new QuotaError("too much"))).toMatchObject({ name: "QuotaError", message: "too much" });
+});
+
 test("the sender's stack is not sent", () => {
   const wire = JSON.stringify(errorToWire(new MarinError("DUCKY_TEST", "outer", { cause: new Error("inner") })));
   expect(wire).not.toContain("error-wire.test");

@@ -6,6 +6,9 @@ const maxCauses = 8;
 /** Levels of nesting of `data` that are sent; deeper values are replaced by "[nested too deeply]". */
 const maxDataDepth = 8;
 
+/** The language's own classes: an error of theirs is one again where it arrives. */
+const builtIn: ReadonlyMap<string, ErrorConstructor> = new Map([TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((type) => [type.name, type]));
+
 /** A JSON value. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
@@ -34,8 +37,9 @@ export function errorToWire(error: unknown): WireError {
 }
 
 /**
- * The error a {@link WireError} describes: a MarinError where one was sent (same name, code, data), else an Error with the
- * sender's name, message and code; causes included. Its stack is the receiver's.
+ * The error a {@link WireError} describes: a MarinError where one was sent (same name, code, data), one of the language's own classes
+ * where one of those was (an aborted signal's and a timeout's DOMException too), else an Error with the sender's name, message and code;
+ * causes included. Its stack is the receiver's.
  *
  * @param wire - a received message, not trusted
  * @throws MarinError DUCKY_BAD_WIRE_ERROR when `wire` has not the form of a WireError; names the field
@@ -99,12 +103,13 @@ function objectToJson(value: object, depth: number): JsonValue {
 function fromWire(wire: unknown, field: string, depth: number): Error {
   const { name, message, code, data, cause } = checked(wire, field);
   const options = cause !== undefined && depth < maxCauses ? { cause: fromWire(cause, `${field}.cause`, depth + 1) } : {};
+  if (name === "AbortError" || name === "TimeoutError") return new DOMException(message, { name, ...options });
   const error =
     code !== undefined && data !== undefined
       ? new MarinError(code, message, { ...options, data })
-      : Object.assign(new Error(message, options), code === undefined ? {} : { code });
+      : Object.assign(new (builtIn.get(name) ?? Error)(message, options), code === undefined ? {} : { code });
   // As the class itself has it: a property that does not show up when the error is printed or enumerated.
-  Object.defineProperty(error, "name", { value: name, writable: true, configurable: true });
+  if (error.name !== name) Object.defineProperty(error, "name", { value: name, writable: true, configurable: true });
   return error;
 }
 
