@@ -1,0 +1,97 @@
+import type { Device, Resources } from "../jobs/job-spec.js";
+import { type Amounts, amountsOf, fits } from "./amounts.js";
+import { type Bits, both, countBits, join, keepOnly, less, nextBit, removeBit } from "./bits.js";
+import type { Constraint } from "./constraints.js";
+import { type WorkerTable, keyOfConstraint } from "./worker-table.js";
+
+/** What a task asks for, and of what kind of worker. */
+export interface TaskRequest {
+  readonly resources: Resources;
+  readonly constraints: readonly Constraint[];
+  readonly tolerations: readonly string[];
+}
+
+/** All tasks that ask for the same: what is found out for one of them holds for all, since room only shrinks during a decision. */
+export interface Shape {
+  /** Tells it from other shapes of the same decision. */
+  readonly id: number;
+  readonly amounts: Amounts;
+  readonly device: Device | undefined;
+  /** Workers without a taint that is not tolerated. */
+  readonly untainted: Bits;
+  /** Workers that could hold such a task if they were empty. */
+  readonly possible: Bits;
+  /** How many those are. */
+  readonly possibleCount: number;
+  /** Those of them that take new attempts, the preferred ones first: by soft constraints, then without devices that nobody asks for. */
+  readonly tiers: readonly Bits[];
+  /** From where on the next worker with room is looked for. */
+  readonly cursor: { tier: number; worker: number };
+}
+
+/** Finds the shape of a request; one object for equal requests. */
+export class Shapes {
+  readonly #table: WorkerTable;
+  readonly #shapes = new Map<string, Shape>();
+
+  constructor(table: WorkerTable) {
+    this.#table = table;
+  }
+
+  of({ resources, constraints, tolerations }: TaskRequest): Shape {
+    const { cpu, memoryBytes, diskBytes, device } = resources;
+    const devices = device === undefined ? "" : `${device.kind} ${device.variant ?? ""} ${String(device.count)}`;
+    const wishes = constraints.map(keyOfConstraint).join();
+    const key = `${String(cpu)} ${String(memoryBytes)} ${String(diskBytes)} ${devices} ${wishes} ${tolerations.join()}`;
+    let shape = this.#shapes.get(key);
+    if (shape === undefined) this.#shapes.set(key, (shape = shapeOf(this.#table, { resources, constraints, tolerations }, this.#shapes.size)));
+    return shape;
+  }
+}
+
+/** The workers that are as the request asks, whatever their size. */
+export function suitable(table: WorkerTable, { resources: { device }, constraints, tolerations }: TaskRequest): Bits {
+  const bits = table.untainted(tolerations).slice();
+  for (const constraint of constraints) if (constraint.soft !== true) keepOnly(bits, table.matching(constraint));
+  if (device !== undefined) keepOnly(bits, table.having(device));
+  return bits;
+}
+
+function shapeOf(table: WorkerTable, request: TaskRequest, id: number): Shape {
+  const { resources, constraints, tolerations } = request;
+  const amounts = amountsOf(resources);
+  const possible = suitable(table, request);
+  if (!table.allHold(amounts)) {
+    for (let worker = nextBit(possible, 0); worker >= 0; worker = nextBit(possible, worker + 1)) {
+      if (!fits(amounts, table.capacity, worker)) removeBit(possible, worker);
+    }
+  }
+  let tiers = [both(possible, table.accepting)];
+  if (resources.device === undefined) tiers = split(tiers, [table.withoutDevices]);
+  tiers = split(tiers, constraints.flatMap((constraint) => (constraint.soft === true ? [table.matching(constraint)] : [])));
+  return { id, amounts, device: resources.device, untainted: table.untainted(tolerations), possible, possibleCount: countBits(possible), tiers, cursor: { tier: 0, worker: 0 } };
+}
+
+/** Within workers that fulfil equally many of the wishes the given order stays; those that fulfil more come before those that fulfil fewer. */
+function split(tiers: readonly Bits[], wishes: readonly Bits[]): Bits[] {
+  if (wishes.length === 0) return [...tiers];
+  // By the number of wishes that are fulfilled.
+  let byCount: Bits[][] = [[...tiers]];
+  for (const wish of wishes) {
+    const next: Bits[][] = Array.from({ length: byCount.length + 1 }, () => []);
+    for (const [count, group] of byCount.entries()) {
+      for (const [place, tier] of group.entries()) {
+        add(next[count + 1] as Bits[], place, both(tier, wish));
+        add(next[count] as Bits[], place, less(tier, wish));
+      }
+    }
+    byCount = next;
+  }
+  return byCount.reverse().flat().filter((tier) => nextBit(tier, 0) >= 0);
+}
+
+function add(group: Bits[], place: number, bits: Bits): void {
+  const there = group[place];
+  if (there === undefined) group[place] = bits;
+  else join(there, bits);
+}
