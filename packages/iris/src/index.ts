@@ -30,6 +30,7 @@ export {
   writeFileAtomic,
   type GcsOptions,
   type ReadOptions,
+  type S3Options,
   type DirectoryEntry,
   type Storage,
   type StorageDriver,

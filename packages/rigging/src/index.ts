@@ -21,6 +21,7 @@ export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOpti
 export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./process-identity.js";
 export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
 export type { GcsOptions } from "./storage/gcs.js";
+export type { S3Options } from "./storage/s3.js";
 export { expandGlob } from "./storage/glob.js";
 export { StoragePath } from "./storage/path.js";
 export { registerStorage } from "./storage/registry.js";

@@ -1,2 +1,3 @@
 export { startGcsServer, type GcsServer, type GcsServerOptions, type ServedRequest } from "./gcs-server/server.js";
+export { startS3Server, type S3Server, type S3ServerOptions } from "./s3-server/server.js";
 export type { FaultChooser, ServerFault } from "./testing/faults.js";

@@ -4,6 +4,7 @@ import { GcsStorage, type GcsOptions } from "./gcs.js";
 import { MemoryStorage } from "./memory.js";
 import { schemeOf } from "./path.js";
 import { checkScheme, registeredDriver } from "./registry.js";
+import { S3Storage, type S3Options } from "./s3.js";
 import { RootedStorage } from "./rooted-storage.js";
 import { SchemeStorage } from "./scheme-storage.js";
 import type { Storage, StorageDriver } from "./storage.js";
@@ -12,13 +13,16 @@ import type { Storage, StorageDriver } from "./storage.js";
 export interface CreateStorageOptions {
   /** How to reach Google Cloud Storage. Default: as the environment says. */
   readonly gcs?: GcsOptions;
+  /** How to reach S3 or a compatible store. Default: as the environment says. */
+  readonly s3?: S3Options;
   /** Drivers of further schemes, for this storage alone: `{ ftp: driver }` serves ftp://. Default: those of `registerStorage`. */
   readonly drivers?: Readonly<Record<string, StorageDriver>>;
 }
 
 /**
  * Files of every kind by their paths: plain paths and file: URLs are the local disk, gs://bucket/name is Google Cloud
- * Storage (its client is loaded on first use), memory://name is memory that belongs to this storage alone.
+ * Storage, s3://bucket/key Amazon's or a compatible store, memory://name memory that belongs to this storage alone. Clients are
+ * loaded on first use.
  *
  * @throws MarinError RIGGING_BAD_SCHEME for a driver of a scheme that cannot be, or is taken
  */
@@ -31,6 +35,7 @@ export function createStorage(options: CreateStorageOptions = {}): Storage {
   }
   const own: Readonly<Record<string, () => StorageDriver>> = {
     gs: () => new GcsStorage(options.gcs),
+    s3: () => new S3Storage(options.s3),
     memory: () => new MemoryStorage(),
   };
   const opened = new WeakMap<() => StorageDriver, StorageDriver>();
@@ -48,7 +53,7 @@ export function createStorage(options: CreateStorageOptions = {}): Storage {
     if (scheme === undefined) return file;
     const driver = driverOf(scheme);
     if (driver !== undefined) return driver;
-    throw new MarinError("RIGGING_UNKNOWN_SCHEME", `${path}: paths of ${scheme}: are not supported; use a file's path, gs://bucket/name or memory://name, or teach this process the scheme with registerStorage.`, { data: { path, scheme } });
+    throw new MarinError("RIGGING_UNKNOWN_SCHEME", `${path}: paths of ${scheme}: are not supported; use a file's path, gs://bucket/name, s3://bucket/key or memory://name, or teach this process the scheme with registerStorage.`, { data: { path, scheme } });
   });
 }
 

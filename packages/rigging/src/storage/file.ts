@@ -24,7 +24,7 @@ export class FileStorage implements StorageDriver {
     const range = rangeOf(path, options);
     options.signal?.throwIfAborted();
     return withFile(path, async (handle, local) => {
-      const { size } = await checkVersion(handle, local, options.version);
+      const { size } = await checkVersion(handle, path, options.version);
       const bytes = new Uint8Array(Math.max(0, Math.min(range.end, size) - range.start));
       let filled = 0;
       while (filled < bytes.length) {
@@ -32,7 +32,7 @@ export class FileStorage implements StorageDriver {
         if (bytesRead === 0) break;
         filled += bytesRead;
       }
-      await checkVersion(handle, local, options.version);
+      await checkVersion(handle, path, options.version);
       return filled === bytes.length ? bytes : bytes.slice(0, filled);
     });
   }
@@ -42,9 +42,9 @@ export class FileStorage implements StorageDriver {
     const local = localPathOf(path);
     const handle = await open(local).catch(refuse("read", local));
     try {
-      await checkVersion(handle, local, options.version);
+      await checkVersion(handle, path, options.version);
       for await (const chunk of untilAborted(chunksOf(handle, local, range), options.signal)) yield chunk;
-      await checkVersion(handle, local, options.version);
+      await checkVersion(handle, path, options.version);
     } finally {
       await handle.close();
     }

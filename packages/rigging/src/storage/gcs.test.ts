@@ -4,7 +4,7 @@ import { digests } from "../gcs-server/objects.js";
 import { type GcsServer, startGcsServer } from "../gcs-server/server.js";
 import type { FaultChooser, ServerFault } from "../testing/faults.js";
 import { createStorage } from "./create.js";
-import { gcsError } from "./gcs-error.js";
+import { remoteError } from "./remote-error.js";
 import type { Storage } from "./storage.js";
 
 let server: GcsServer | undefined;
@@ -118,7 +118,7 @@ test("what looks like a credential in the client's error is in none of ours", ()
     `Request failed: Authorization: Bearer ${String(secrets[0])}; https://x/upload?upload_id=${String(secrets[1])}&key=${String(secrets[2])}&X-Goog-Signature=${String(secrets[3])} ` +
     `"private_key": "-----BEGIN PRIVATE KEY-----\n${String(secrets[4])}\n-----END PRIVATE KEY-----"`;
   const cause = Object.assign(new Error(message), { code: 500, config: { headers: { Authorization: `Bearer ${String(secrets[0])}` } } });
-  const shown = inspect(gcsError(cause, { action: "read", path: "gs://bucket/a" }), { depth: 10, showHidden: true });
+  const shown = inspect(remoteError(cause, { action: "read", path: "gs://bucket/a" }, { credentials: "log in", permission: "ask for it" }), { depth: 10, showHidden: true });
   expect(shown).toContain("RIGGING_STORAGE_UNAVAILABLE");
   for (const secret of secrets) expect(shown).not.toContain(secret);
 });

@@ -3,12 +3,13 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isMarinError, MarinError } from "@marin/ducky";
 import type { Bucket, File, Storage as Client } from "@google-cloud/storage";
+import { retry } from "../time/retry.js";
 import { writeConditionally } from "./conditional.js";
 import { notThatVersion } from "./changed.js";
 import { bodyOf, wholeChecked } from "./gcs-body.js";
-import { gcsError, mayPass, statusOf } from "./gcs-error.js";
 import { asBuffer, pieceBytes, Pieces } from "./pieces.js";
 import { gather, isWhole, rangeOf, untilAborted } from "./range.js";
+import { mayPass, remoteError, statusOf, type StoreAdvice } from "./remote-error.js";
 import { resumed } from "./resume.js";
 import { asDirectory, sortedEntries } from "./scheme-storage.js";
 import type { DirectoryEntry, ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
@@ -26,6 +27,11 @@ export interface GcsOptions {
   readonly stallMs?: number;
 }
 
+const advice: StoreAdvice = {
+  credentials: "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to a key file",
+  permission: "grant it a role such as roles/storage.objectUser on the bucket",
+};
+
 /** Marks the object with the write that made it, to tell one's own from another's after a lost answer. */
 const writeMark = "marin-write";
 
@@ -35,9 +41,10 @@ const writeMark = "marin-write";
  */
 export class GcsStorage implements StorageDriver {
   readonly #options: GcsOptions;
+  /** Asks once: tries are counted here, and after a lost answer a conditional write has to find out what it did. */
   #client: Promise<Client> | undefined;
-  /** One that asks once: after a lost answer a conditional write has to find out what it did. */
-  #onceClient: Promise<Client> | undefined;
+  /** Tries again by itself, as an upload in pieces can be continued by none but the client. */
+  #uploader: Promise<Client> | undefined;
 
   constructor(options: GcsOptions = {}) {
     this.#options = options;
@@ -55,7 +62,8 @@ export class GcsStorage implements StorageDriver {
     const fileOf = async (generation: string | undefined): Promise<File> => (await this.#bucket(bucket)).file(name, generation === undefined ? {} : { generation });
     try {
       if (range.start === range.end) {
-        await (await fileOf(version)).getMetadata();
+        const file = await fileOf(version);
+        await this.#again(signal, () => file.getMetadata());
         return;
       }
       let checksum: string | undefined;
@@ -64,11 +72,13 @@ export class GcsStorage implements StorageDriver {
         range,
         version,
         signal,
-        maxRetries: this.#options.maxRetries ?? 3,
+        maxRetries: this.#maxRetries,
         stallMs: this.#options.stallMs ?? 60_000,
-        mayPass,
         open: async (wanted, generation, stop) => {
-          const body = await bodyOf(await fileOf(generation), wanted, stop).catch((error: unknown) => {
+          const file = await fileOf(generation);
+          const body = await this.#again(stop, () => bodyOf(file, wanted, stop)).catch(async (error: unknown) => {
+            // A generation that is gone is a change, unless nothing is left.
+            if (generation !== undefined && statusOf(error) === 404 && (await this.stat(path)) !== undefined) throw notThatVersion(path, { expected: generation });
             // A range that begins behind the end holds nothing.
             if (statusOf(error) === 416) return undefined;
             throw error;
@@ -79,54 +89,27 @@ export class GcsStorage implements StorageDriver {
       });
       yield* untilAborted(isWhole(range) ? wholeChecked(chunks, path, () => checksum) : chunks, signal);
     } catch (error) {
-      // A generation that is gone is a change, unless nothing is left.
-      if (version !== undefined && statusOf(error) === 404 && (await this.stat(path)) !== undefined) throw notThatVersion(path, { expected: version });
-      throw gcsError(error, { action: "read", path });
+      throw remoteError(error, { action: "read", path }, advice);
     }
   }
 
-  async stat(path: string): Promise<StorageStat | undefined> {
+  async stat(path: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<StorageStat | undefined> {
     const file = await this.#file(path);
     try {
-      const [{ size, generation }] = await file.getMetadata();
+      const [{ size, generation }] = await this.#again(signal, () => file.getMetadata());
       return { bytes: Number(size), version: String(generation) };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
-      throw gcsError(error, { action: "read", path });
+      throw remoteError(error, { action: "read", path }, advice);
     }
   }
 
   async *list(prefix: string): AsyncGenerator<StorageEntry> {
-    const { bucket, name } = parsePath(prefix, true);
-    const files = (await this.#bucket(bucket)).getFilesStream({ prefix: name });
-    try {
-      for await (const file of files) {
-        const { name: found, metadata } = file as File;
-        yield { path: `gs://${bucket}/${found}`, bytes: Number(metadata.size) };
-      }
-    } catch (error) {
-      throw gcsError(error, { action: "list", path: prefix });
-    } finally {
-      files.destroy();
-    }
+    for await (const entry of this.#listed(prefix, undefined)) if (entry.kind === "file") yield { path: entry.path, bytes: entry.bytes };
   }
 
-  async *listDirectory(directory: string): AsyncGenerator<DirectoryEntry> {
-    const { bucket, name } = parsePath(asDirectory(directory), true);
-    const held = await this.#bucket(bucket);
-    let query: object | null = { prefix: name, delimiter: "/", autoPaginate: false };
-    while (query !== null) {
-      const [files, next, answer] = (await held.getFiles(query).catch((error: unknown) => {
-        throw gcsError(error, { action: "list", path: directory });
-      })) as [File[], object | null, { readonly prefixes?: readonly string[] } | undefined];
-      // The server gives both kinds apart, each sorted, and a page holds what lies between two names.
-      const entries = [
-        ...files.map((file): DirectoryEntry => ({ kind: "file", path: `gs://${bucket}/${file.name}`, bytes: Number(file.metadata.size) })),
-        ...(answer?.prefixes ?? []).map((prefix): DirectoryEntry => ({ kind: "directory", path: `gs://${bucket}/${prefix}` })),
-      ];
-      yield* sortedEntries(entries);
-      query = next;
-    }
+  listDirectory(directory: string): AsyncGenerator<DirectoryEntry> {
+    return this.#listed(asDirectory(directory), "/");
   }
 
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
@@ -147,45 +130,39 @@ export class GcsStorage implements StorageDriver {
       }
     };
     try {
-      if (typeof data === "string" || data instanceof Uint8Array) {
-        await file.save(asBuffer(data), { ...common, resumable: data.length > pieceBytes, chunkSize: pieceBytes });
-      } else {
-        const chunks = new Pieces(source(data));
-        const first = await chunks.whole(pieceBytes);
-        if (first !== undefined) await file.save(first, { ...common, resumable: false });
-        else await pipeline(Readable.from(chunks.rest(), { objectMode: false }), file.createWriteStream({ ...common, resumable: true, chunkSize: pieceBytes }));
-      }
+      const pieces = new Pieces(source(typeof data === "string" || data instanceof Uint8Array ? one(asBuffer(data)) : data));
+      const whole = await pieces.whole(pieceBytes);
+      if (whole !== undefined) await this.#again(signal, () => file.save(whole, { ...common, resumable: false }));
+      else await pipeline(Readable.from(pieces.rest(), { objectMode: false }), (await this.#uploading(path)).createWriteStream({ ...common, resumable: true, chunkSize: pieceBytes }));
     } catch (error) {
       if (sourceError !== undefined) throw sourceError.error;
       if (ifAbsent && statusOf(error) === 412) return this.#wasOurs(path, mark);
-      throw gcsError(error, { action: "write", path });
+      throw remoteError(error, { action: "write", path }, advice);
     }
   }
 
   async readVersioned(path: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<VersionedContent | undefined> {
     const file = await this.#file(path);
     try {
-      const [{ generation }] = await file.getMetadata();
+      const [{ generation }] = await this.#again(signal, () => file.getMetadata());
       const version = String(generation);
       return { content: await gather(this.stream(path, { version, signal })), version };
     } catch (error) {
       if (isMarinError(error, "RIGGING_CHANGED")) return this.readVersioned(path, { signal });
       if (statusOf(error) === 404 || isMarinError(error, "RIGGING_NOT_FOUND")) return undefined;
-      throw gcsError(error, { action: "read", path });
+      throw remoteError(error, { action: "read", path }, advice);
     }
   }
 
   async writeIf(path: string, data: Uint8Array | string, { version, signal }: WriteIfOptions): Promise<string> {
-    const { bucket, name } = parsePath(path, false);
-    const client = await (this.#onceClient ??= connect({ ...this.#options, maxRetries: 0 }));
     const mark = randomUUID();
     return writeConditionally({
       path,
       expected: version,
       signal,
-      maxRetries: this.#options.maxRetries ?? 3,
+      maxRetries: this.#maxRetries,
       attempt: async () => {
-        const file = client.bucket(bucket).file(name);
+        const file = await this.#file(path);
         await file.save(asBuffer(data), { metadata: { contentType: "application/octet-stream", metadata: { [writeMark]: mark } }, preconditionOpts: { ifGenerationMatch: version ?? 0 }, resumable: false });
         return String(file.metadata.generation);
       },
@@ -197,41 +174,45 @@ export class GcsStorage implements StorageDriver {
         const [{ generation, metadata }] = await (await this.#file(path)).getMetadata();
         return { version: String(generation), mine: metadata?.[writeMark] === mark };
       },
-      translate: (error) => gcsError(error, { action: "write", path }),
+      translate: (error) => remoteError(error, { action: "write", path }, advice),
     });
   }
 
-  async copy(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+  async copy(from: string, to: string, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
     const [source, target] = [await this.#file(from), await this.#file(to)];
     const mark = randomUUID();
     try {
-      await source.copy(target, { contentType: "application/octet-stream", metadata: { [writeMark]: mark }, ...(ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {}) });
+      await this.#again(signal, () => source.copy(target, { contentType: "application/octet-stream", metadata: { [writeMark]: mark }, ...(ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {}) }));
     } catch (error) {
       if (ifAbsent && statusOf(error) === 412) return this.#wasOurs(to, mark);
-      throw gcsError(error, { action: "copy", path: from });
+      throw remoteError(error, { action: "copy", path: from }, advice);
     }
   }
 
-  async rename(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
+  async rename(from: string, to: string, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
     const [source, target] = [parsePath(from, false), parsePath(to, false)];
     if (source.bucket !== target.bucket) throw new MarinError("RIGGING_UNSUPPORTED", `Cannot rename ${from}: ${to} lies in another bucket; copy it, then remove it.`, { data: { path: from, action: "rename" } });
     if (source.name === target.name) return;
+    const [file, place] = [await this.#file(from), await this.#file(to)];
+    let tries = 0;
     try {
-      await (await this.#file(from)).moveFileAtomic(await this.#file(to), ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {});
+      await this.#again(signal, () => ((tries += 1), file.moveFileAtomic(place, ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {})));
     } catch (error) {
+      // After a lost answer the object is where it was to go.
+      if (tries > 1 && [404, 412].includes(statusOf(error) ?? 0) && (await this.stat(from)) === undefined && (await this.stat(to)) !== undefined) return;
       if (ifAbsent && statusOf(error) === 412) throw exists(to);
-      throw gcsError(error, { action: "rename", path: from });
+      throw remoteError(error, { action: "rename", path: from }, advice);
     }
   }
 
   async remove(path: string): Promise<boolean> {
     const file = await this.#file(path);
     try {
-      await file.delete();
+      await this.#again(undefined, () => file.delete());
       return true;
     } catch (error) {
       if (statusOf(error) === 404) return false;
-      throw gcsError(error, { action: "remove", path });
+      throw remoteError(error, { action: "remove", path }, advice);
     }
   }
 
@@ -241,18 +222,50 @@ export class GcsStorage implements StorageDriver {
     if (metadata?.[writeMark] !== mark) throw exists(path);
   }
 
+  get #maxRetries(): number {
+    return this.#options.maxRetries ?? 3;
+  }
+
+  /** Asks once and again, as long as the failure may pass. */
+  #again<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    return retry(work, { attempts: this.#maxRetries + 1, retryIf: mayPass, ...(signal === undefined ? {} : { signal }) });
+  }
+
   async #file(path: string): Promise<File> {
     const { bucket, name } = parsePath(path, false);
     return (await this.#bucket(bucket)).file(name);
   }
 
   async #bucket(name: string): Promise<Bucket> {
-    this.#client ??= connect(this.#options);
-    return (await this.#client).bucket(name);
+    return (await (this.#client ??= connect(this.#options, 0))).bucket(name);
+  }
+
+  async #uploading(path: string): Promise<File> {
+    const { bucket, name } = parsePath(path, false);
+    return (await (this.#uploader ??= connect(this.#options, this.#maxRetries))).bucket(bucket).file(name);
+  }
+
+  async *#listed(prefix: string, delimiter: "/" | undefined): AsyncGenerator<DirectoryEntry> {
+    const { bucket, name } = parsePath(prefix, true);
+    const held = await this.#bucket(bucket);
+    let query: object | null = { prefix: name, ...(delimiter === undefined ? {} : { delimiter }), autoPaginate: false };
+    while (query !== null) {
+      const wanted: object = query;
+      const [files, next, answer] = (await this.#again(undefined, () => held.getFiles(wanted)).catch((error: unknown) => {
+        throw remoteError(error, { action: "list", path: prefix }, advice);
+      })) as [File[], object | null, { readonly prefixes?: readonly string[] } | undefined];
+      // The server gives objects and directories apart, each sorted, and a page holds what lies between two names.
+      yield* sortedEntries([
+        ...files.map((file): DirectoryEntry => ({ kind: "file", path: `gs://${bucket}/${file.name}`, bytes: Number(file.metadata.size) })),
+        ...(answer?.prefixes ?? []).map((inner): DirectoryEntry => ({ kind: "directory", path: `gs://${bucket}/${inner}` })),
+      ]);
+      // The client takes the setting out of what it gives back.
+      query = next === null ? null : { ...next, autoPaginate: false };
+    }
   }
 }
 
-async function connect({ endpoint, maxRetries = 3 }: GcsOptions): Promise<Client> {
+async function connect({ endpoint }: GcsOptions, maxRetries: number): Promise<Client> {
   const { IdempotencyStrategy, Storage: GcsClient } = await import("@google-cloud/storage");
   return new GcsClient({
     ...(endpoint === undefined ? {} : { apiEndpoint: endpoint, useAuthWithCustomEndpoint: false }),
@@ -265,6 +278,10 @@ function parsePath(path: string, isPrefix: boolean): { readonly bucket: string; 
   const [, bucket, name] = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:\/(.*))?$/s.exec(path) ?? [];
   if (bucket !== undefined && (isPrefix || (name !== undefined && name !== "")) && Buffer.byteLength(name ?? "") <= 1024) return { bucket, name: name ?? "" };
   throw new MarinError("RIGGING_BAD_PATH", `${path} is no path of a bucket: it has the form gs://bucket/name, the name at most 1024 bytes.`, { data: { path } });
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 function exists(path: string): MarinError {

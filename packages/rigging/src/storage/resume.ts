@@ -3,6 +3,7 @@ import { backoff } from "../time/retry.js";
 import { type Clock, systemClock } from "../time/clock.js";
 import { notThatVersion } from "./changed.js";
 import type { Range } from "./range.js";
+import { mayPass } from "./remote-error.js";
 
 /** A body that a server has begun to send. */
 export interface OpenedBody {
@@ -30,8 +31,6 @@ export interface ResumedRead {
   readonly signal: AbortSignal | undefined;
   /** Asks for a range. It tries again by itself; its errors are final. The signal aborts the body too. Undefined: the range begins behind the end. */
   readonly open: (range: Range, version: string | undefined, signal: AbortSignal) => Promise<OpenedBody | undefined>;
-  /** Whether an error of the body may pass. */
-  readonly mayPass: (error: unknown) => boolean;
   /** Default: the system's. */
   readonly clock?: Clock;
 }
@@ -72,7 +71,7 @@ export async function* resumed(read: ResumedRead): AsyncGenerator<Uint8Array> {
     } catch (error) {
       signal?.throwIfAborted();
       // An error before the answer's head is final: asking was tried again already.
-      if (failures >= maxRetries || !(isInterruption(error) || (iterator !== undefined && read.mayPass(error)))) throw error;
+      if (failures >= maxRetries || !(isInterruption(error) || (iterator !== undefined && mayPass(error)))) throw error;
       await clock.sleep(waits.next().value, signal);
     } finally {
       stop.abort();

@@ -44,11 +44,12 @@ export async function sendAnswer(request: IncomingMessage, response: ServerRespo
     return;
   }
   if (typeof fault === "object" && "pieceBytes" in fault) {
-    for (let at = 0; at < body.length; at += fault.pieceBytes) {
+    let at = 0;
+    for (; at + fault.pieceBytes < body.length; at += fault.pieceBytes) {
       response.write(body.subarray(at, at + fault.pieceBytes));
       await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
     }
-    return void response.end();
+    return void response.end(body.subarray(at));
   }
   response.end(body);
 }
