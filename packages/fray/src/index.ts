@@ -9,6 +9,7 @@ export { accompanyWorkers, type Companion, type NewWorker } from "./companions.j
 export { entry, loadEntry, type Entry } from "./entry.js";
 export { FrayWorker, type FrayWorkerOptions } from "./fray-worker.js";
 export { Future, type FutureOptions, type FutureState } from "./future.js";
+export { launch, type Launch } from "./worker/launch.js";
 export { LocalClient, type LocalClientOptions } from "./local-client.js";
 export { mapPool, type PoolOptions, type PoolTask } from "./map-pool.js";
 export { currentCall, parentConnection, type CurrentActor, type CurrentCall } from "./shared.js";

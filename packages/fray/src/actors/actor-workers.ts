@@ -48,13 +48,13 @@ export class ActorWorker {
     }
   }
 
-  /** Stops an actor, and with the last one the worker. */
+  /** Stops an actor, and with the last one the worker. One that does not end within the grace is left alone while there are others, which would fall with it. */
   async remove(name: string, graceMs: number): Promise<void> {
     this.#actors -= 1;
     const removed = this.#host.run(entry<typeof actorHost.removeActor>(hostModule, "removeActor") as Entry, [name]).catch(() => undefined);
     if (this.#actors > 0) {
-      const timer = setTimeout(() => this.#host.kill(), graceMs);
-      await removed;
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([removed, new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)))]);
       clearTimeout(timer);
     } else {
       await this.#host.stop(graceMs);

@@ -65,6 +65,7 @@ export class ActorCell implements ActorTarget {
   readonly #keepSnapshot: ((snapshot: ActorSnapshot) => void) | undefined;
   readonly #waiting = new Queue<Turn>();
   readonly #calls = new Set<RunningCall>();
+  readonly #streams = new Set<(reason: MarinError) => void>();
   readonly #answers = new Map<string, StoredAnswer>();
   readonly #askers = new Map<string, { readonly replies: CallReply[]; readonly call: RunningCall }>();
   #running = 0;
@@ -151,6 +152,9 @@ export class ActorCell implements ActorTarget {
   async stop(reason: MarinError): Promise<void> {
     this.#stopped ??= reason;
     for (const call of this.#calls) call.abort(reason);
+    for (const end of [...this.#streams]) end(reason);
+    // What waits does not wait for what runs to end: it is refused now.
+    for (let turn = this.#waiting.shift(); turn !== undefined; turn = this.#waiting.shift()) this.#start(turn);
     if (this.#running > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     const instance = this.#instance as unknown as Partial<AsyncDisposable & Disposable>;
     if (instance[Symbol.asyncDispose] !== undefined) await this.#inside(() => instance[Symbol.asyncDispose]?.());
@@ -242,8 +246,14 @@ export class ActorCell implements ActorTarget {
       if (ended) return;
       ended = true;
       this.#calls.delete(call);
+      this.#streams.delete(stop);
       tell();
     };
+    const stop = (reason: MarinError): void => {
+      finish(() => sink.error(reason));
+      leave();
+    };
+    this.#streams.add(stop);
     const take = (result: IteratorResult<unknown>): void => {
       busy = false;
       if (ended) return;
@@ -298,10 +308,6 @@ export class ActorCell implements ActorTarget {
     this.#take({
       run: () => {
         if (ended) return undefined;
-        if (this.#stopped !== undefined) {
-          fail(this.#stopped);
-          return undefined;
-        }
         this.#calls.add(call);
         try {
           iterator = shared.calls.run(call, invoke, this.#instance[method] as Method, this.#instance, args) as Iterating;
@@ -352,13 +358,17 @@ export class ActorCell implements ActorTarget {
     while (this.#running < this.#options.maxConcurrency) {
       const turn = this.#waiting.shift();
       if (turn === undefined) break;
-      this.#running += 1;
-      const ended = turn.run();
-      if (ended === undefined) this.#running -= 1;
-      else void ended.then(this.#onEnded);
+      this.#start(turn);
     }
     this.#pumping = false;
     if (this.#running === 0 && this.#waiting.length === 0) this.#idle();
+  }
+
+  #start(turn: Turn): void {
+    this.#running += 1;
+    const ended = turn.run();
+    if (ended === undefined) this.#running -= 1;
+    else void ended.then(this.#onEnded);
   }
 
   readonly #onEnded = (): void => {

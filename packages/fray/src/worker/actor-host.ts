@@ -45,6 +45,6 @@ export async function createActor({ actor, made, args, snapshot, ...options }: A
 export async function removeActor(name: string): Promise<void> {
   const cell = cells.get(name);
   cells.delete(name);
-  await cell?.stop(new MarinError("FRAY_ACTOR_UNAVAILABLE", `The actor "${name}" was stopped: the call was not run.`, { data: { actor: name, state: "stopped", ran: "no" } }));
   server.remove(name);
+  await cell?.stop(new MarinError("FRAY_ACTOR_UNAVAILABLE", `The actor "${name}" was stopped: the call was not run.`, { data: { actor: name, state: "stopped", ran: "no" } }));
 }

@@ -1,0 +1,5 @@
+/**
+ * What a {@link Client} must do, as cases for any test runner: `for (const { name, run } of clientCases({ kind: "process" })) test(name, () => run(openClient))`.
+ * No assertion depends on how fast the machine is.
+ */
+export { clientCases, type ClientCase, type ClientCasesOptions } from "./cases.js";
