@@ -91,6 +91,7 @@ test("in memory the latest are held, and a reader that comes too late is told ho
 test("a file is continued by the next process: numbers, attempts and lines are those of before; half a line is cut off", async () => {
   const path = join(directory, "job.jsonl");
   const first = new LineLog({ path });
+  await expect(readFile(path)).rejects.toThrow("ENOENT");
   first.append(Array.from({ length: 1000 }, (_, place) => ({ line: line(`é ${String(place)}`), attemptUid: "a", seq: place + 1 })));
   // Killed here: not ended, and in the middle of a line.
   await appendFile(path, '{"time":"2026-01-01T00:00:00.000Z","lev');

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type LogLevel, fileError } from "../platform.js";
@@ -245,7 +245,9 @@ export class LineLog {
 
   /** Takes over what an earlier process has written. A line that it did not finish is cut off. */
   #recover(path: string): void {
-    const descriptor = openSync(path, "a+", 0o600);
+    // It is made with the first line.
+    if (!existsSync(path)) return;
+    const descriptor = openSync(path, "r+");
     try {
       const chunk = Buffer.allocUnsafe(2 ** 20);
       let rest: Buffer = Buffer.alloc(0);

@@ -147,6 +147,7 @@ const workerInfoSchema = z.strictObject({
   pid: z.number().int().describe("its process"),
   capacity: resourcesSchema.describe("what it gives to tasks"),
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).describe("what constraints may ask for"),
+  taints: z.array(z.string()).describe("what keeps tasks away that do not tolerate it"),
 });
 
 /** What a worker says about itself. */

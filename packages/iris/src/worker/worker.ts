@@ -28,6 +28,8 @@ export interface WorkerOptions {
   readonly capacity: Resources;
   /** What constraints may ask for. Default none. */
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+  /** What keeps tasks away that do not tolerate it. Default none. */
+  readonly taints?: readonly string[];
   /** What an attempt may ask of the controller. */
   readonly api: (attemptUid: string) => IrisApi;
   /** Where attempts are kept: journals, ends, outputs. One process at a time. Default: in memory, without output directories. */
@@ -81,8 +83,8 @@ export class Worker implements WorkerLink, AsyncDisposable {
   constructor(options: WorkerOptions) {
     this.#options = options;
     redactor.addEnvironment(process.env);
-    const { name, capacity, attributes = {}, directory, warm = {} } = options;
-    this.info = { name, incarnation: randomUUID(), pid: process.pid, capacity, attributes };
+    const { name, capacity, attributes = {}, taints = [], directory, warm = {} } = options;
+    this.info = { name, incarnation: randomUUID(), pid: process.pid, capacity, attributes, taints: [...taints] };
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
     this.#gpus = Array.from({ length: capacity.device?.kind === "gpu" ? capacity.device.count : 0 }, (_, index) => index);
     this.#uid = directory === undefined ? randomUUID() : ownUid(directory);
@@ -101,6 +103,11 @@ export class Worker implements WorkerLink, AsyncDisposable {
   /** Warm processes that wait for an attempt. */
   get idleProcesses(): number {
     return this.#warm.idle;
+  }
+
+  /** Whether all its attempts have ended. */
+  get idle(): boolean {
+    return [...this.#attempts.values()].every(({ journal }) => journal.ended !== undefined);
   }
 
   /** Milliseconds since a controller was heard. */
@@ -235,6 +242,7 @@ export class Worker implements WorkerLink, AsyncDisposable {
       const journal: Journal = Journal.recover(uid, own, () => this.#stream.changed(journal));
       const worker = this.info.name;
       journal.end({ outcome: { kind: "failed", cause: { kind: "node-lost", worker, message: `The process of the worker ${worker} ended while the attempt ran.` } }, peakMemoryBytes: 0 });
+      this.#stream.changed(journal);
       this.#attempts.set(uid, { journal, ended: Promise.resolve() });
     }
   }
