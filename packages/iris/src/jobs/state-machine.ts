@@ -187,7 +187,7 @@ class Draft {
     this.#wait({ ...task, failures, preemptions }, again);
     for (const member of members) {
       if (member.index === task.index) continue;
-      const account = { ...member, failures, preemptions };
+      const account = member.failures === failures && member.preemptions === preemptions ? member : { ...member, failures, preemptions };
       if (member.current === undefined) this.#wait(account, again);
       else this.#stopAttempt(account, { kind: "gang-restarted", taskIndex: task.index, cause }, lostWorker);
     }
