@@ -8,7 +8,24 @@ export { seededRandom } from "./time/random.js";
 export { backoff, retry, type BackoffOptions, type RetryOptions } from "./time/retry.js";
 export { RateLimiter, TokenBucket, type TokenBucketOptions } from "./time/token-bucket.js";
 export { createLogger, logLevels, silentLogger, type LogFields, type LogLevel, type Logger, type LoggerOptions } from "./log.js";
-export { createMetrics, type Counter, type Gauge, type Histogram, type HistogramOptions, type Labels, type MetricOptions, type Metrics, type MetricsServer } from "./metrics.js";
+export {
+  createMetrics,
+  type Counter,
+  type Gauge,
+  type Histogram,
+  type HistogramOptions,
+  type HistogramSeries,
+  type Labels,
+  type MetricOptions,
+  type MetricSnapshot,
+  type Metrics,
+  type MetricsServer,
+  type MetricsServerOptions,
+} from "./metrics.js";
+export { startTelemetry, type Telemetry, type TelemetryOptions, type TelemetryStats } from "./telemetry/start.js";
+export { currentTraceparent, withSpan, type Span, type SpanAttributes, type SpanOptions } from "./telemetry/trace.js";
+export type { LossReason } from "./telemetry/delivery.js";
+export type { CollectorOptions } from "./telemetry/http-send.js";
 export { Secret, SecretStore, type SecretStoreOptions } from "./secrets.js";
 export type { GcpSecretOptions } from "./secrets/gcp-secret.js";
 export { toPlain, type Plain } from "./redaction/plain.js";

@@ -1,6 +1,9 @@
+import { createRequire } from "node:module";
+import type { Logger as PinoLogger } from "pino";
 import { escapeControls } from "./escape.js";
 import { type Plain, toPlain } from "./redaction/plain.js";
 import { redactor } from "./redaction/redactor.js";
+import { currentTracing } from "./telemetry/trace.js";
 
 /** How much a line matters, least first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
@@ -29,7 +32,9 @@ export interface Logger {
 export interface LoggerOptions {
   /** Lines below this level are dropped. Default "info". */
   readonly level?: LogLevel;
-  /** "text" for people: `09:15:02 info  step done loss=3.1`. "json": one object a line. Default "text". */
+  /**
+   * "text" for people: `09:15:02 info  step done loss=3.1`. "json", by pino: one object a line, with the ids of the span it was written in while telemetry runs. Default "text".
+   */
   readonly format?: "text" | "json";
   /** Takes one finished line, its line end included. Default: standard error, which keeps standard output for results. */
   readonly write?: (line: string) => void;
@@ -45,7 +50,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   const write = options.write ?? ((line: string): void => void process.stderr.write(line));
   const now = options.now ?? ((): Date => new Date());
   const threshold = logLevels.indexOf(options.level ?? "info");
-  const render = options.format === "json" ? jsonLine : textLine;
+  const emit = options.format === "json" ? jsonEmitter(write, now) : textEmitter(write, now);
   return make({});
 
   function make(inherited: LogFields): Logger {
@@ -53,8 +58,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       (level: LogLevel) =>
       (message: string, fields: LogFields = {}): void => {
         if (logLevels.indexOf(level) < threshold) return;
-        const plain = toPlain({ ...inherited, ...fields }, redactor) as PlainFields;
-        write(`${render(now(), level, redactor.redact(message), plain)}\n`);
+        emit(level, redactor.redact(message), toPlain({ ...inherited, ...fields }, redactor) as PlainFields);
       };
     return {
       debug: at("debug"),
@@ -71,10 +75,28 @@ export const silentLogger: Logger = createLogger({ level: "error", write: () => 
 
 type PlainFields = Readonly<Record<string, Plain>>;
 
-function jsonLine(time: Date, level: LogLevel, message: string, fields: PlainFields): string {
-  const head = { time: time.toISOString(), level, message };
-  const own = Object.entries(fields).filter(([key]) => !Object.hasOwn(head, key));
-  return JSON.stringify({ ...head, ...Object.fromEntries(own) });
+type Emitter = (level: LogLevel, message: string, fields: PlainFields) => void;
+
+/** Loaded with the first line: a process that writes none of these starts 20 ms sooner. */
+function jsonEmitter(write: (line: string) => void, now: () => Date): Emitter {
+  let target: PinoLogger | undefined;
+  return (level, message, fields) => {
+    target ??= (createRequire(import.meta.url)("pino") as typeof import("pino").default)(
+      { level: "debug", base: null, messageKey: "message", timestamp: () => `,"time":"${now().toISOString()}"`, formatters: { level: (label) => ({ level: label }) } },
+      { write },
+    );
+    const span = currentTracing()?.current();
+    target[level]({ ...(span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }), ...withoutHead(fields) }, message);
+  };
+}
+
+/** Fields cannot pass for what the line itself says. */
+function withoutHead(fields: PlainFields): PlainFields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "time" && name !== "level" && name !== "message"));
+}
+
+function textEmitter(write: (line: string) => void, now: () => Date): Emitter {
+  return (level, message, fields) => write(`${textLine(now(), level, message, fields)}\n`);
 }
 
 function textLine(time: Date, level: LogLevel, message: string, fields: PlainFields): string {

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import type { Authenticator } from "./auth/authenticator.js";
+import { authChain } from "./auth/chain.js";
 import { createMetrics } from "./metrics.js";
 
 test("the page is what Prometheus reads", async () => {
@@ -59,4 +61,39 @@ test("two sets of metrics do not meet; what cannot be is refused", async () => {
   expect(() => a.counter({ name: "n", help: "n" }).add(1, { other: "x" })).toThrow(bad);
   expect(() => a.gauge({ name: "g", help: "g" }).set(Number("x"))).not.toThrow();
   expect(() => a.gauge({ name: "g", help: "g" }).set("1" as unknown as number)).toThrow(bad);
+});
+
+test("beyond this machine the page needs authentication, and shows itself to whoever may read it", async () => {
+  const metrics = await createMetrics({ process: true });
+  await expect(metrics.serve({ host: "0.0.0.0" })).rejects.toMatchObject({ code: "RIGGING_AUTH_REQUIRED" });
+  const byHeader: Authenticator = {
+    name: "test",
+    authenticate: ({ headers }) => {
+      const scopes = headers["authorization"];
+      return scopes === "Bearer broken" ? Promise.reject(new Error("disk")) : typeof scopes === "string" ? { outcome: "authenticated", principal: { name: "ada", scopes: [scopes.slice(7)], authenticator: "test" } } : { outcome: "absent" };
+    },
+  };
+  await using server = await metrics.serve({ host: "0.0.0.0", auth: authChain([byHeader]) });
+  const get = async (scopes?: string, method = "GET"): Promise<Response> => await fetch(server.url.replace("0.0.0.0", "127.0.0.1"), { method, headers: scopes === undefined ? {} : { authorization: `Bearer ${scopes}` } });
+  const refused = await get();
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, expect.stringContaining("Bearer")]);
+  expect((await get("jobs:read")).status).toBe(403);
+  expect((await get("broken")).status).toBe(503);
+  expect((await get("metrics:read", "POST")).status).toBe(405);
+  expect(await (await get("metrics:read")).text()).toMatch(/^process_resident_memory_bytes \d+$/m);
+});
+
+test("a snapshot has what the page has", async () => {
+  const metrics = await createMetrics();
+  metrics.counter({ name: "n", help: "N.", labels: ["a"] }).add(2, { a: "x" });
+  const histogram = metrics.histogram({ name: "h", help: "H.", labels: ["a"], buckets: [1, 2] });
+  for (const value of [0.5, 1.5, 1.7, 9]) histogram.observe(value, { a: "x" });
+  histogram.observe(2, { a: "y" });
+  expect(await metrics.snapshot()).toEqual([
+    { name: "n", help: "N.", kind: "counter", series: [{ labels: { a: "x" }, value: 2 }] },
+    {
+      name: "h", help: "H.", kind: "histogram",
+      series: [{ labels: { a: "x" }, count: 4, sum: 12.7, bounds: [1, 2], counts: [1, 2, 1] }, { labels: { a: "y" }, count: 1, sum: 2, bounds: [1, 2], counts: [0, 1, 0] }],
+    },
+  ]);
 });

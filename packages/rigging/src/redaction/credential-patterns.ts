@@ -9,6 +9,9 @@ interface CredentialPattern {
   readonly replacement: string;
 }
 
+/** No pattern fits less. */
+const shortest = 6;
+
 const names = "(?:passw(?:or)?d|secret|api[-_]?key|access[-_]?key|access[-_]?token|auth[-_]?token|refresh[-_]?token|client[-_]?secret|private[-_]?key|signature)";
 
 const patterns: readonly CredentialPattern[] = [
@@ -31,6 +34,7 @@ const patterns: readonly CredentialPattern[] = [
 
 /** Text without what looks like a credential: passwords in URLs, Authorization, signed URLs, `HF_TOKEN=`, `--api-key`, private keys, well-known tokens. */
 export function maskCredentialForms(text: string): string {
+  if (text.length < shortest) return text;
   const lower = text.toLowerCase();
   let masked = text;
   for (const { hint, pattern, replacement } of patterns) {

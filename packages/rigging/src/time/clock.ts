@@ -18,17 +18,24 @@ export interface Clock {
 const longestTimer = 2 ** 31 - 1;
 
 /** The system's own time. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  async sleep(milliseconds, signal) {
-    const end = performance.now() + milliseconds;
-    signal?.throwIfAborted();
-    for (let left = milliseconds; left > 0; left = end - performance.now()) await pause(Math.min(Math.ceil(left), longestTimer), signal);
-  },
-};
+export const systemClock: Clock = clock(true);
 
-function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+/** The same, for work in the background: a process whose other work is done does not wait for its sleeps. */
+export const backgroundClock: Clock = clock(false);
+
+function clock(holdsProcess: boolean): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    async sleep(milliseconds, signal) {
+      const end = performance.now() + milliseconds;
+      signal?.throwIfAborted();
+      for (let left = milliseconds; left > 0; left = end - performance.now()) await pause(Math.min(Math.ceil(left), longestTimer), signal, holdsProcess);
+    },
+  };
+}
+
+function pause(milliseconds: number, signal: AbortSignal | undefined, holdsProcess: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer);
@@ -38,6 +45,7 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
       signal?.removeEventListener("abort", abort);
       resolve();
     }, milliseconds);
+    if (!holdsProcess) timer.unref();
     signal?.addEventListener("abort", abort, { once: true });
   });
 }
