@@ -48,7 +48,7 @@ export const firstLm = defineExperiment({
   }),
 
   steps(options) {
-    const { engine, threads } = options.train;
+    const { engine, device, precision, threads } = options.train;
     const { workers } = options.dedup;
     const documents = documentsStep({}, { ...options.documents, resolveFrom: import.meta.url, builtinFolder: "./corpus" });
     const dedup = dedupStep({ documents }, options.dedup);
@@ -56,8 +56,8 @@ export const firstLm = defineExperiment({
     const tokens = tokensStep({ dedup, tokenizer }, { workers });
     const train = trainStep({ tokens }, { ...options.train, model: options.model });
     const baselines = baselinesStep({ dedup, tokens }, {});
-    const evaluate = evaluateStep({ model: train, tokens, baselines }, { engine, threads });
-    const sample = sampleStep({ model: train, tokenizer }, { ...options.sample, engine, threads });
+    const evaluate = evaluateStep({ model: train, tokens, baselines }, { engine, device, precision, threads });
+    const sample = sampleStep({ model: train, tokenizer }, { ...options.sample, engine, device, precision, threads });
     const report = reportStep({ documents, dedup, tokenizer, tokens, train, baselines, evaluate, sample }, { title: "first-lm", examples: 5 });
     return { documents, dedup, tokenizer, tokens, train, baselines, evaluate, sample, report };
   },

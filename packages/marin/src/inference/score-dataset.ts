@@ -38,13 +38,13 @@ export interface ScoreDatasetOptions extends InferenceCompute {
  * RIGGING_LOCKED when another job scores into `output`; what reading model and dataset throws; IRIS_*
  */
 export async function scoreDataset(options: ScoreDatasetOptions): Promise<ScoreSummary> {
-  const { dataset, output, engine, signal } = options;
+  const { dataset, output, engine, device, signal } = options;
   const threads = options.threads === undefined || options.threads === 0 ? Math.min(4, availableParallelism()) : options.threads;
   const location = await modelLocation(options.checkpoint, options.tokenizer);
   const given = options.client ?? getIrisCtx()?.client;
   const client = given ?? IrisClient.local();
   try {
-    return await runScoring({ client, name: "scores", location, dataset, output, through: undefined, cpu: threads, engine, threads, signal });
+    return await runScoring({ client, name: "scores", location, dataset, output, through: undefined, cpu: threads, engine, device, threads, signal });
   } finally {
     if (given === undefined) await client.close();
   }
@@ -64,15 +64,15 @@ export interface ScoringRun extends InferenceCompute {
 }
 
 /** Submits a scoring job and waits for its end. */
-export async function runScoring({ client, name, location, dataset, output, through, cpu, engine, threads, signal }: ScoringRun): Promise<ScoreSummary> {
+export async function runScoring({ client, name, location, dataset, output, through, cpu, engine, device, threads, signal }: ScoringRun): Promise<ScoreSummary> {
   const directory = resolve(output);
   // Of this call alone: another one on the same output is refused by the job, and must not find its dataset gone.
   const spooled = typeof dataset === "string" ? undefined : await spool(dataset, directory);
-  const request: ScoreRequest = { location, dataset: spooled ?? resolve(dataset as string), output: directory, through, engine, threads };
+  const request: ScoreRequest = { location, dataset: spooled ?? resolve(dataset as string), output: directory, through, engine, device, threads };
   // Named, not imported: only the job's process needs what it works with.
   const work = entry<typeof scoreShards>(new URL("./score-job.js", import.meta.url), "scoreShards");
   try {
-    const job = await client.submit({ name, entry: work, args: [request], resources: { cpu } }, signal === undefined ? {} : { signal });
+    const job = await client.submit({ name, entry: work, args: [request], resources: { cpu }, maxRetriesPreemption: 0 }, signal === undefined ? {} : { signal });
     const { state, value, error } = await job.wait();
     if (state === "SUCCEEDED") return value as ScoreSummary;
     signal?.throwIfAborted();

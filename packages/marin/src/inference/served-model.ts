@@ -15,6 +15,8 @@ export interface ModelLocation {
 export interface InferenceCompute {
   /** An engine by name. Default: `auto`, the fastest that works. */
   readonly engine?: TrainerConfig["engine"] | undefined;
+  /** Where it computes. Default: `auto`. */
+  readonly device?: TrainerConfig["device"] | undefined;
   /** Threads that compute; 0, the default: one for each available core. */
   readonly threads?: number | undefined;
 }
@@ -35,7 +37,7 @@ export interface ServedModel {
  * the engine throw
  */
 export async function withServedModel<T>(
-  location: ModelLocation, { engine = "auto", threads = 0 }: InferenceCompute, log: (message: string) => void, use: (served: ServedModel) => Promise<T>,
+  location: ModelLocation, { engine = "auto", device = "auto", threads = 0 }: InferenceCompute, log: (message: string) => void, use: (served: ServedModel) => Promise<T>,
 ): Promise<T> {
   const tokenizer = await loadTokenizer(location.tokenizer);
   const { model, checkpoint } = await modelOfCheckpoint(location.checkpoint);
@@ -46,7 +48,7 @@ export async function withServedModel<T>(
       { data: { ...location, tokens: tokenizer.vocabSize, modelTokens: model.vocabSize } },
     );
   }
-  return withEngine({ engine, threads }, log, async (started) => {
+  return withEngine({ engine, device, threads }, log, async (started) => {
     const parameters = await loadParameters(started, model, checkpoint);
     const sampler = new Sampler(started, model, parameters.buffers);
     const scorer = new TextScorer(started, model, parameters.buffers);

@@ -5,7 +5,7 @@ import { loadParameters, selectEngine, type Engine, type EngineBuffer, type Lang
 import type { StepResources } from "../step.js";
 
 /** What computes: the part of every model step's configuration, as in the trainer's options. */
-export type ComputeConfig = Pick<TrainerConfig, "engine" | "threads">;
+export type ComputeConfig = Pick<TrainerConfig, "engine" | "device" | "precision" | "threads">;
 
 /** What a model step occupies: a processor for each of its threads, at most all. */
 export function computeResources({ threads }: ComputeConfig): StepResources {
@@ -25,8 +25,8 @@ export function sayOnce(log: (message: string) => void, lines: Set<string> = sai
 }
 
 /** Starts the engine, has `use` work with it, and releases it. Why a faster engine was passed over is logged once in a process. */
-export async function withEngine<T>({ engine: name, threads: count }: ComputeConfig, log: (message: string) => void, use: (engine: Engine) => Promise<T>): Promise<T> {
-  const started = await selectEngine({ engine: name, threads: count === 0 ? undefined : count, onNotice: sayOnce(log) });
+export async function withEngine<T>({ engine: name, device, precision, threads: count }: ComputeConfig, log: (message: string) => void, use: (engine: Engine) => Promise<T>): Promise<T> {
+  const started = await selectEngine({ engine: name, device, precision, threads: count === 0 ? undefined : count, onNotice: sayOnce(log) });
   try {
     return await use(started);
   } finally {
