@@ -2,6 +2,9 @@ import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { acceptWebSocket, Channel, clientStream, Connection, connectWebSocket, defineService, isMarinError, listenWebSocket, MarinError, serverStream, unary, type ChannelOptions, type WebSocketServerHandle, type WebSocketServerOptions } from "./index.js";
 
+/** Waits for a condition, however busy the machine is. */
+const until: typeof expect.poll = (read) => expect.poll(read, { timeout: 20_000 });
+
 const service = defineService("test.counter", {
   add: unary({ input: z.number(), output: z.number() }),
   read: unary({ input: z.null(), output: z.number(), idempotent: true }),
@@ -108,10 +111,10 @@ test("with no wait allowed, calls fail at once while there is no connection, and
   const client = channel.client(service);
   expect(await rejected(client.add(1))).toMatchObject({ code: "DUCKY_UNAVAILABLE" });
   await start();
-  await expect.poll(() => channel.isConnected).toBe(true);
+  await until(() => channel.isConnected).toBe(true);
   expect(await client.add(1)).toBe(1);
   await stop();
-  await expect.poll(() => channel.isConnected).toBe(false);
+  await until(() => channel.isConnected).toBe(false);
   expect(await rejected(client.add(1))).toMatchObject({ code: "DUCKY_UNAVAILABLE" });
   expect(state.total).toBe(1);
 });
@@ -121,20 +124,20 @@ test("a call that may have been carried out is not sent again; an idempotent one
   await start();
   const client = channelTo(resolve).client(service);
   const lost = rejected(client.hang("once"));
-  await expect.poll(() => state.calls).toEqual(["once"]);
+  await until(() => state.calls).toEqual(["once"]);
   drop();
   expect(await lost).toMatchObject({ code: "DUCKY_CLOSED", message: expect.stringContaining("whether it was carried out is not known") });
   state.calls.length = 0;
   const repeated = client.hangIdempotent("again");
   for (const times of [1, 2]) {
-    await expect.poll(() => state.calls).toHaveLength(times);
+    await until(() => state.calls).toHaveLength(times);
     drop();
   }
   expect(await repeated).toBe("again");
   expect(state.calls).toEqual(["again", "again", "again"]);
   state.calls.length = 0;
   const limited = rejected(channelTo(resolve, { maxAttempts: 1 }).client(service).hangIdempotent("limited"));
-  await expect.poll(() => state.calls).toEqual(["limited"]);
+  await until(() => state.calls).toEqual(["limited"]);
   drop();
   expect(await limited).toMatchObject({ code: "DUCKY_CLOSED" });
 });
@@ -203,7 +206,7 @@ test("closing fails what waits and what is under way, and nothing is tried any m
   await start();
   const other = channelTo(resolve);
   const hanging = rejected(other.client(service).hang("x"));
-  await expect.poll(() => state.calls).toEqual(["x"]);
+  await until(() => state.calls).toEqual(["x"]);
   await other.close();
   expect(await hanging).toMatchObject({ code: "DUCKY_CLOSED" });
   const resolved = state.resolved;

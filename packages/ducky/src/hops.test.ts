@@ -2,6 +2,9 @@ import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { Channel, Connection, connectWebSocket, defineService, listenWebSocket, MarinError, serverStream, unary, type CallContext, type Caller, type ConnectRequest, type Identity, type WebSocketServerOptions } from "./index.js";
 
+/** Waits for a condition, however busy the machine is. */
+const until: typeof expect.poll = (read) => expect.poll(read, { timeout: 20_000 });
+
 const service = defineService("test.hop", {
   work: unary({ input: z.string(), output: z.string() }),
   items: serverStream({ input: z.null(), output: z.number() }),
@@ -73,11 +76,11 @@ test("cancelling reaches the last of three servers", async () => {
   const client = await chain(work);
   const controller = new AbortController();
   const call = rejected(client.work("x", { signal: controller.signal }));
-  await expect.poll(() => begun).toHaveLength(1);
+  await until(() => begun).toHaveLength(1);
   const reason = new Error("enough");
   controller.abort(reason);
   expect(await call).toBe(reason);
-  await expect.poll(() => reasons).toHaveLength(1);
+  await until(() => reasons).toHaveLength(1);
   expect(reasons[0]).toMatchObject({ code: "DUCKY_CANCELLED" });
 });
 
@@ -85,11 +88,11 @@ test("a deadline reaches the last of three servers, shorter by what each took", 
   const { begun, reasons, work } = untilAborted();
   const client = await chain(work);
   const call = rejected(client.work("x", { timeoutMs: 400 }));
-  await expect.poll(() => begun).toHaveLength(1);
+  await until(() => begun).toHaveLength(1);
   expect(begun[0]?.left).toBeGreaterThan(0);
   expect(begun[0]?.left).toBeLessThan(400);
   expect(await call).toMatchObject({ code: "DUCKY_DEADLINE_EXCEEDED", data: { service: "test.hop", method: "work" } });
-  await expect.poll(() => reasons).toHaveLength(1);
+  await until(() => reasons).toHaveLength(1);
 });
 
 test("leaving a stream, and losing the first connection, end the work behind three servers", async () => {
@@ -97,16 +100,16 @@ test("leaving a stream, and losing the first connection, end the work behind thr
   let items = 0;
   const client = await chain(async (one) => (items++ < 2 ? "" : work(one)));
   for await (const n of client.items(null)) if (n === 1) break;
-  await expect.poll(() => begun.length - reasons.length).toBe(0);
+  await until(() => begun.length - reasons.length).toBe(0);
   const first = await hop(undefined, work);
   const second = await hop(first, work);
   const connection = await second.connected();
   const lost = rejected(connection.client(service).work("x"));
   const before = begun.length;
-  await expect.poll(() => begun.length).toBe(before + 1);
+  await until(() => begun.length).toBe(before + 1);
   connection.close();
   expect(await lost).toMatchObject({ code: "DUCKY_CLOSED" });
-  await expect.poll(() => begun.length - reasons.length).toBe(0);
+  await until(() => begun.length - reasons.length).toBe(0);
 });
 
 test("an error keeps its class and code over three servers", async () => {

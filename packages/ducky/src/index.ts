@@ -43,3 +43,4 @@ export {
   type WebSocketSettings,
 } from "./transports/websocket.js";
 export { openTunnel, serveTunnel, type Tunnel, type TunnelOptions, type TunnelServer, type TunnelServerOptions } from "./tunnel.js";
+export { openKubectlTunnel, openSshTunnel, type CommandTunnelOptions, type KubectlTunnelOptions, type SshTunnelOptions } from "./command-tunnel.js";

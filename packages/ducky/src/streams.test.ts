@@ -4,6 +4,9 @@ import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { bidiStream, clientStream, Connection, defineService, MarinError, portTransport, type ConnectionOptions, type ServiceHandlers } from "./index.js";
 
+/** Waits for a condition, however busy the machine is. */
+const until: typeof expect.poll = (read) => expect.poll(read, { timeout: 20_000 });
+
 const service = defineService("test.streams", {
   sum: clientStream({ input: z.number(), output: z.number() }),
   upload: clientStream({ input: z.instanceof(Uint8Array), output: z.number() }),
@@ -128,7 +131,7 @@ test("a handler that does not read stops the caller's source: a bounded number o
   });
   const { state, items } = source(400);
   const answer = client.upload(items);
-  await expect.poll(() => state.made).toBeGreaterThan(50);
+  await until(() => state.made).toBeGreaterThan(50);
   await turns(50);
   expect(state.made * 10_000).toBeLessThan(1.2 * 2 ** 20);
   go.resolve();
@@ -141,7 +144,7 @@ test("a consumer that does not read stops both directions of a relay", async () 
   const relayed = client.relay(items);
   await relayed.next();
   let before = -1;
-  await expect.poll(async () => {
+  await until(async () => {
     await turns(20);
     const still = state.made === before;
     before = state.made;
@@ -207,7 +210,7 @@ test("cancelling, a deadline and a lost connection break off the handler's items
     const controller = new AbortController();
     const call = client.upload(items, how === "cancel" ? { signal: controller.signal } : how === "deadline" ? { timeoutMs: 100 } : {});
     const failed = rejected(call);
-    await expect.poll(() => state.made).toBeGreaterThan(10);
+    await until(() => state.made).toBeGreaterThan(10);
     if (how === "cancel") controller.abort(new Error("enough"));
     if (how === "lost") connection.close();
     const code = { cancel: undefined, deadline: "DUCKY_DEADLINE_EXCEEDED", lost: "DUCKY_CLOSED" }[how];

@@ -17,7 +17,7 @@ export interface TunnelServerOptions {
 }
 
 /** A relay that is listening. */
-export interface TunnelServer {
+export interface TunnelServer extends AsyncDisposable {
   /** What `openTunnel` takes as its `relay`. */
   readonly url: string;
   readonly host: string;
@@ -41,7 +41,7 @@ export interface TunnelOptions {
 }
 
 /** The near end of a tunnel. */
-export interface Tunnel {
+export interface Tunnel extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   /** Ends it and every connection that goes through it. */
@@ -103,14 +103,11 @@ export async function serveTunnel({ token, allow, host = "127.0.0.1", port = 0 }
       });
     },
   });
-  return {
-    ...server,
-    url: `ws://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
-    async close() {
-      for (const target of targets) target.resetAndDestroy();
-      await server.close();
-    },
+  const close = async (): Promise<void> => {
+    for (const target of targets) target.resetAndDestroy();
+    await server.close();
   };
+  return { ...server, url: `ws://${host.includes(":") ? `[${host}]` : host}:${server.port}`, close, [Symbol.asyncDispose]: close };
 }
 
 /**
@@ -141,17 +138,14 @@ export async function openTunnel({ relay, token, target, localPort = 0, signal }
       },
     );
   });
-  const port = await listen(server, localPort);
-  return {
-    host: "127.0.0.1",
-    port,
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      controller.abort();
-      for (const local of locals) local.resetAndDestroy();
-      await Promise.all([closed, ...[...joined].map(async (socket) => closeSocket(socket, 1000))]);
-    },
+  const port = await listenLocally(server, localPort);
+  const close = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    controller.abort();
+    for (const local of locals) local.resetAndDestroy();
+    await Promise.all([closed, ...[...joined].map(async (socket) => closeSocket(socket, 1000))]);
   };
+  return { host: "127.0.0.1", port, close, [Symbol.asyncDispose]: close };
 }
 
 /** Joins a TCP connection with a WebSocket: bytes as binary messages; as text, "end" of a direction and "+n" for bytes that have been taken. */
@@ -210,12 +204,15 @@ function join(tcp: Socket, socket: WebSocket): void {
   tcp.resume();
 }
 
-function track<T extends EventEmitter>(sockets: Set<T>, socket: T): void {
+/** Keeps the sockets that are open in a set. */
+export function track<T extends EventEmitter>(sockets: Set<T>, socket: T): T {
   sockets.add(socket);
   socket.once("close", () => sockets.delete(socket));
+  return socket;
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+/** Listens on 127.0.0.1; gives the port. */
+export async function listenLocally(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => {
       reject(new MarinError("DUCKY_LISTEN_FAILED", `Cannot listen on 127.0.0.1:${port}: ${cause.message}`, { data: { host: "127.0.0.1", port }, cause }));
@@ -225,7 +222,8 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function parseTarget(target: string): { readonly host: string; readonly port: number } {
+/** The parts of an address. */
+export function parseTarget(target: string): { readonly host: string; readonly port: number } {
   const [, six, host = six, digits] = /^(?:\[([^\]]+)\]|([^:\s/]+)):(\d{1,5})$/.exec(target) ?? [];
   const port = Number(digits);
   if (host === undefined || !(port >= 1 && port <= 65_535)) {
@@ -234,6 +232,7 @@ function parseTarget(target: string): { readonly host: string; readonly port: nu
   return { host, port };
 }
 
-function formatTarget({ host, port }: { readonly host: string; readonly port: number }): string {
+/** An address as text. */
+export function formatTarget({ host, port }: { readonly host: string; readonly port: number }): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -47,7 +47,7 @@ export interface WebSocketServerOptions extends WebSocketSettings {
 }
 
 /** A server that is listening. */
-export interface WebSocketServerHandle {
+export interface WebSocketServerHandle extends AsyncDisposable {
   /** What clients connect to: "ws://127.0.0.1:41234". */
   readonly url: string;
   readonly host: string;
@@ -98,7 +98,7 @@ export async function listenWebSocket(options: WebSocketServerOptions): Promise<
       onConnection(socketTransport(socket, identity));
     },
   });
-  return { ...server, url: `ws://${host.includes(":") ? `[${host}]` : host}:${server.port}` };
+  return { ...server, url: `ws://${host.includes(":") ? `[${host}]` : host}:${server.port}`, [Symbol.asyncDispose]: () => server.close() };
 }
 
 /**
