@@ -166,7 +166,7 @@ class Draft {
     const readyAt = this.#all.find(({ attempt }) => attempt === next)?.readyAt;
     this.#wait(task, { attempt: next, readyAt, cause });
     if (!this.#all.every(({ state }) => state === "PENDING")) return;
-    for (const each of this.#all) this.#set({ ...each, pendingSince: this.#now });
+    for (const each of this.#all) if (each.pendingSince !== this.#now) this.#set({ ...each, pendingSince: this.#now });
     this.effects.push({ type: "startWanted", at: Math.max(this.#now, readyAt ?? 0) });
   }
 

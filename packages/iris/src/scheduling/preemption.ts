@@ -29,6 +29,7 @@ const maxGangTrials = 256;
  */
 export class Evictions {
   readonly #table: WorkerTable;
+  readonly #maxStarting: number;
   readonly #byWorker: Candidate[][];
   readonly #gangs = new Map<string, Candidate[]>();
   readonly #gone = new Set<PlacedAttempt>();
@@ -38,8 +39,14 @@ export class Evictions {
   readonly #hopeless = new Set<string>();
   #gangTrials = 0;
 
-  constructor(table: WorkerTable, placed: readonly PlacedAttempt[]) {
+  /**
+   * @param table - the workers
+   * @param placed - what has a place
+   * @param maxStarting - attempts of a worker that may start at a time
+   */
+  constructor(table: WorkerTable, placed: readonly PlacedAttempt[], maxStarting: number) {
     this.#table = table;
+    this.#maxStarting = maxStarting;
     this.#byWorker = table.workers.map(() => []);
     this.#below = [new Float64Array(table.size * 4), new Float64Array(table.size * 4)];
     for (const attempt of placed) {
@@ -66,7 +73,7 @@ export class Evictions {
     let best: { readonly worker: number; readonly victims: readonly Candidate[] } | undefined;
     for (const tier of shape.tiers) {
       for (let worker = nextBit(tier, 0); worker >= 0; worker = nextBit(tier, worker + 1)) {
-        if (!this.#couldFit(shape.amounts, sums, worker)) continue;
+        if ((this.#table.starting[worker] as number) >= this.#maxStarting || !this.#couldFit(shape.amounts, sums, worker)) continue;
         const victims = this.#victimsOn(worker, job, band, shape.amounts);
         if (victims !== undefined && victims.length <= most && (best === undefined || lessLoss(victims, best.victims))) best = { worker, victims };
       }

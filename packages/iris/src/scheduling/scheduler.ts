@@ -56,7 +56,7 @@ class Round {
     const shapes = new Shapes(this.#table);
     this.#entries = waiting.map((job) => ({ job, shape: shapes.of(job), cost: spendOf(job.resources), rest: [...job.taskIndexes].reverse(), overBudget: undefined }));
     this.#byUid = new Map(this.#entries.map((entry) => [entry.job.jobUid, entry]));
-    this.#evictions = new Evictions(this.#table, placed);
+    this.#evictions = new Evictions(this.#table, placed, maxStartingPerWorker);
   }
 
   #occupy({ worker, resources, stopping, running, user, band, gang }: PlacedAttempt): void {
