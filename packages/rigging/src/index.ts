@@ -39,6 +39,8 @@ export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./proc
 export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
 export type { GcsOptions } from "./storage/gcs.js";
 export type { S3Options } from "./storage/s3.js";
+export { readFenced, writeFenced, type FencedContent } from "./leases/fenced.js";
+export { acquireLease, withLease, type Lease, type LeaseOptions } from "./leases/lease.js";
 export { expandGlob } from "./storage/glob.js";
 export { StoragePath } from "./storage/path.js";
 export { registerStorage } from "./storage/registry.js";
