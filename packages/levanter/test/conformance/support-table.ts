@@ -2,6 +2,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import fc from "fast-check";
 import { vi } from "vitest";
 import { trace } from "../../src/engine/trace.js";
+import { LEFT_TO_CPU } from "./left-to-cpu.js";
 import type { OperationCase, OperationSpec } from "./operation-case.js";
 import { OPERATIONS } from "./operations.js";
 import { promisedBits } from "./promised-bits.js";
@@ -42,6 +43,11 @@ function cell(finding: Finding | undefined): string {
   return finding.gradient === undefined ? "yes" : "values";
 }
 
+function onWebGpu(operation: string): string {
+  const left = LEFT_TO_CPU[operation];
+  return left === undefined ? "yes" : `CPU: ${left.join(", ")}`;
+}
+
 /** What an engine lacks in words, without the numbers of the call that showed it. */
 function reasonOf({ values, gradient }: Finding): string {
   const message = values ?? gradient ?? "";
@@ -67,16 +73,17 @@ export function supportTable(engines: Readonly<Record<string, ReadonlyMap<string
     "",
     "* **kernels**: tfjs's, as its operation calls them. **gradient**: \"in part\" means for equal shapes, or for some attributes, as in tfjs.",
     `* **${names.join(", ")}**: the engines. "values": without the gradient. What is missing there is listed below.`,
+    "* **webgpu**: the compiled engine on device `webgpu`; \"CPU: Mod\" where ONNX Runtime's provider leaves such operators to the CPU. Held to by `src/engine/device/conformance.slow.test.ts`.",
     "* **same bits**: on the compiled engine (`onnx`), in other processes and at other numbers of threads. Held to by `src/engine/operation-bits.slow.test.ts`.",
     "  * \"1 and 2 threads\": ONNX Runtime divides a product that is wider than tall by columns among threads, and adds up in other pieces where a thread's part has 64 columns or fewer and the summed",
     "    axis is longer than 128. At 3 threads the test saw it in products 193 columns wide.",
     "  * \"no\": `Log` rounds by the place of a number in its thread's part. Element-wise programs (optimizers' updates) run on one thread and are the same in any case.",
   ];
   for (const group of new Set(OPERATIONS.map((operation) => operation.group))) {
-    lines.push("", `## ${group.charAt(0).toUpperCase()}${group.slice(1)}`, "", `| operation | kernels | gradient | ${names.join(" | ")} | same bits |`, `|---|---|---|${"---|".repeat(names.length)}---|`);
+    lines.push("", `## ${group.charAt(0).toUpperCase()}${group.slice(1)}`, "", `| operation | kernels | gradient | ${names.join(" | ")} | webgpu | same bits |`, `|---|---|---|${"---|".repeat(names.length)}---|---|`);
     for (const operation of OPERATIONS.filter((candidate) => candidate.group === group)) {
       const cells = names.map((name) => cell(engines[name]?.get(operation.name)));
-      lines.push(`| \`${operation.name}\` | ${kernelsOf(operation, false).join(", ")} | ${gradientOf(operation)} | ${cells.join(" | ")} | ${promisedBits(operation.name)} |`);
+      lines.push(`| \`${operation.name}\` | ${kernelsOf(operation, false).join(", ")} | ${gradientOf(operation)} | ${cells.join(" | ")} | ${onWebGpu(operation.name)} | ${promisedBits(operation.name)} |`);
     }
   }
   lines.push("", "## What engines lack");
