@@ -36,7 +36,7 @@ describe.runIf(canFindProcesses)("kill -9", () => {
     if (kill.victim === "command") expect(killed.code).toBeNull();
     if (kill.victim === "worker" && kill.step === "train") {
       expect(killed.code).toBe(1);
-      expect(killed.events.at(-1)).toMatchObject({ event: "error", code: "IRIS_WORKER_LOST", step: "train" });
+      expect(killed.events.at(-1)).toMatchObject({ event: "error", code: "IRIS_TASK_EXITED", step: "train" });
     }
     await expectSameArtifacts(directory, prefixed, whole);
   });

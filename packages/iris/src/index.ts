@@ -58,13 +58,13 @@ export {
   type CreateStorageOptions,
 } from "./platform.js";
 export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./client/client.js";
-export type { Job } from "./client/job.js";
+export type { JobFilter, JobSummary, OnExisting, UserStatus, WorkerStatus } from "./client/iris-api.js";
+export type { Job, LogOptions, WaitOptions } from "./client/job.js";
 export { JobScheduler, type JobPlan, type JobSchedulerOptions } from "./job-scheduler.js";
-export type { LogOptions } from "./jobs/job-log.js";
 export type { Band, CheckedJobSpec, Device, JobSpec, Resources, Submittable } from "./jobs/job-spec.js";
 export type { Cause, Dimension, PendingReason, Shortage } from "./jobs/model.js";
 export type { AttributeValue, Constraint } from "./scheduling/constraints.js";
-export type { JobEvent, JobResult, JobState, JobStatus, LogLine, TaskStatus } from "./jobs/job-status.js";
+export type { AttemptStatus, JobEvent, JobResult, JobState, JobStatus, LogLine, TaskStatus } from "./jobs/job-status.js";
 export {
   getIrisCtx,
   irisCtx,

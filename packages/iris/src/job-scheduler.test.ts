@@ -60,9 +60,9 @@ test("a job that asks for more than the cluster has is UNSCHEDULABLE at once, na
     ["no-gpu", { device: { kind: "gpu" as const } }, "gpu", "1", "0"],
   ] as const) {
     const spec = { ...job, name, resources };
-    expect(await scheduler.plan(spec)).toMatchObject({ runnable: false, problem: `It asks for ${dimension} ${asked}, and at most ${available} can be had.` });
+    expect(await scheduler.plan(spec)).toMatchObject({ runnable: false, problem: expect.stringContaining(`It asks for ${dimension} ${asked}, and at most ${available} can be had. Nearest: `) as string });
     const submitted = await scheduler.submit(spec);
-    expect(submitted.state()).toMatchObject({ state: "UNSCHEDULABLE", error: { code: "IRIS_UNSCHEDULABLE", data: { dimension, asked, available } } });
+    expect(await submitted.status()).toMatchObject({ state: "UNSCHEDULABLE", error: { code: "IRIS_UNSCHEDULABLE", data: { dimension, asked, available } } });
     expect((await submitted.wait()).state).toBe("UNSCHEDULABLE");
   }
 });
@@ -100,8 +100,10 @@ test("a name is free again once its job has ended, and not before", async () => 
   await expect(scheduler.submit(job)).rejects.toMatchObject({ code: "IRIS_JOB_EXISTS", data: { job: "/gpt2_small_demo" } });
   await first.wait();
   const second = await scheduler.submit(job);
-  expect([first.id, second.id]).toEqual(["/gpt2_small_demo", "/gpt2_small_demo~2"]);
+  expect([first.id, second.id]).toEqual(["/gpt2_small_demo", "/gpt2_small_demo"]);
+  expect(second.uid).not.toBe(first.uid);
+  expect(await first.status()).toMatchObject({ uid: first.uid, state: "SUCCEEDED" });
   await scheduler.close();
-  expect(second.state().state).toBe("KILLED");
+  expect((await second.status()).state).toBe("KILLED");
   await expect(scheduler.submit({ ...job, name: "late" })).rejects.toMatchObject({ code: "IRIS_CLOSED" });
 });

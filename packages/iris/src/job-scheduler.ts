@@ -3,7 +3,8 @@ import type { Job } from "./client/job.js";
 import { clusterFile, readCluster } from "./cluster-file.js";
 import { type CheckedJobSpec, type JobSpec, type Resources, type Submittable, resolveJobSpec } from "./jobs/job-spec.js";
 import { isMarinError } from "./platform.js";
-import { shortageOf } from "./scheduling/schedule.js";
+import { inheritJobSpec } from "./jobs/job-spec-inheritance.js";
+import { feasibility } from "./scheduling/feasibility.js";
 
 /** Settings of {@link JobScheduler}. */
 export interface JobSchedulerOptions {
@@ -54,10 +55,10 @@ export class JobScheduler implements AsyncDisposable {
     const plan = { cluster: this.cluster, clusterFile: clusterFile(this.cluster), job: spec };
     try {
       const cluster = await readCluster(this.cluster);
-      const shortage = shortageOf([cluster], spec.resources);
-      const { capacity } = cluster;
+      const { name, capacity } = cluster;
+      const shortage = feasibility(inheritJobSpec(spec, undefined), [{ name, capacity, attributes: {}, taints: [] }]);
       if (shortage === undefined) return { ...plan, capacity, runnable: true };
-      return { ...plan, capacity, runnable: false, problem: `It asks for ${shortage.dimension} ${shortage.asked}, and at most ${shortage.available} can be had.` };
+      return { ...plan, capacity, runnable: false, problem: `It asks for ${shortage.dimension} ${shortage.asked}, and at most ${shortage.available} can be had. Nearest: ${shortage.nearest}.` };
     } catch (error) {
       if (!isMarinError(error)) throw error;
       return { ...plan, runnable: false, problem: error.message };
@@ -68,10 +69,10 @@ export class JobScheduler implements AsyncDisposable {
    * Submits a job. One that no machine of the cluster could ever hold is UNSCHEDULABLE at once, with an error that names the dimension.
    *
    * @param job - an experiment, or a job's spec
-   * @param options - `signal` cancels the job
+   * @param options - see {@link SubmitOptions}
    * @returns the job, which may still wait for room
    * @throws MarinError IRIS_CLUSTER_UNKNOWN (no file configures the cluster; names the file to write), IRIS_CLUSTER_INVALID,
-   * IRIS_CLUSTER_UNSUPPORTED, IRIS_BAD_JOB, IRIS_JOB_EXISTS
+   * IRIS_CLUSTER_UNSUPPORTED, and what {@link IrisClient.submit} throws
    */
   async submit(job: Submittable | JobSpec, options: SubmitOptions = {}): Promise<Job> {
     const spec = await resolveJobSpec(job);

@@ -77,7 +77,7 @@ describe("trainLm as a job", () => {
     const job = await client.submit({ name: "train", entry: trainLmEntry, args: [{ ...config, directory, steps: 1_000_000, checkpointEvery: 0, logEvery: 1000 }] });
     for await (const event of job.events()) if (event.type === "progress") break;
     await job.cancel();
-    expect(job.state().state).toBe("KILLED");
+    expect((await job.status()).state).toBe("KILLED");
     expect(await readdir(join(directory, "checkpoints"))).toHaveLength(1);
   });
 

@@ -31,7 +31,7 @@ export async function irisRunner({ cluster, module, experiment, options }: IrisR
       const { name, step } = stepWork.planned;
       const { memoryBytes = 0, ...resources } = step.definition.resources?.(step.config) ?? {};
       const request = requestFor(stepWork, { module, experiment, options });
-      const spec = { name: `${experiment}/${jobName(name)}`, entry: work, args: [request], resources: { cpu: cpusOf(resources), memoryBytes } };
+      const spec = { name: `${experiment}/${jobName(name)}`, entry: work, args: [request], resources: { cpu: cpusOf(resources), memoryBytes }, maxRetriesPreemption: 0 };
       const job = await client.submit(spec, { signal: listener.signal });
       await follow(job, name, listener);
       const { state, error } = await job.wait();

@@ -48,7 +48,7 @@ export interface RunOptions extends RunSelection, RunPlace {
  * @param options - the experiment's options, complete; plain JSON where steps are jobs
  * @returns the artifact of each step, by step name
  * @throws what a step throws; `MARIN_STEP_RESULT` when it returns what JSON has no form for; `MARIN_STEP_CYCLE`, `MARIN_STEP_DUPLICATE`, `MARIN_UNKNOWN_STEP`; the
- * signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...); iris's (`IRIS_WORKER_LOST`, `IRIS_UNSCHEDULABLE`, ...)
+ * signal's reason when it stops the run; finestore's errors (`FINESTORE_CORRUPT`, `FINESTORE_BUSY`, ...); iris's (`IRIS_TASK_EXITED`, `IRIS_UNSCHEDULABLE`, ...)
  */
 export async function runExperiment(experiment: ExperimentDefinition, options: unknown, run: RunOptions): Promise<Record<string, Artifact<unknown>>> {
   const { prefix, workingDirectory = process.cwd(), signal = new AbortController().signal, onEvent = () => undefined, commandArguments = [] } = run;

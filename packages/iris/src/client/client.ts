@@ -1,10 +1,11 @@
-import { LocalBackend } from "../backends/local.js";
+import { randomUUID } from "node:crypto";
+import { serialize } from "node:v8";
 import { type ClusterConfig, gpuDevices, machineCapacity, readCluster } from "../cluster-file.js";
-import { Controller } from "../jobs/controller.js";
-import { type CheckedJobSpec, type JobSpec, type Submittable, resolveJobSpec } from "../jobs/job-spec.js";
+import { type JobSpec, type Submittable, resolveJobSpec } from "../jobs/job-spec.js";
 import { MarinError } from "../platform.js";
-import { Job, type JobSource } from "./job.js";
-import type { SubmitJob } from "./jobs-service.js";
+import type { IrisApi, JobFilter, JobSummary, OnExisting, UserStatus, WorkerStatus } from "./iris-api.js";
+import { Job, type WaitOptions } from "./job.js";
+import { lazyApi } from "./lazy-api.js";
 
 /** Settings of {@link IrisClient.local}. */
 export interface LocalClientOptions {
@@ -22,36 +23,46 @@ export interface LocalClientOptions {
 export interface SubmitOptions {
   /** Cancels the job when aborted. Default: never. */
   readonly signal?: AbortSignal;
+  /** Names the submission: one that is repeated with the same job, because its answer was lost, gives the first one's job. Default random. */
+  readonly submissionId?: string;
+  /**
+   * What to do while a job of the same id has not ended: "error" refuses, "keep" gives that job, "recreate" cancels it first and waits for its end. Default
+   * "error". The id of a job that has ended may be used again in any case; the earlier job keeps its uid, and its history under it.
+   */
+  readonly onExisting?: OnExisting;
+  /** Whose job it is: it stands below `/<user>` and counts against that user's budget. Default: whoever the controller takes the client for. */
+  readonly user?: string;
 }
 
-/** Where a client's jobs run. */
-interface Jobs {
-  readonly submit: SubmitJob;
-  resolve(name: string): Promise<string | undefined>;
-  close(reason: Error): Promise<void>;
-}
+/** How a client is closed. */
+type Close = (submitted: readonly Job[]) => Promise<void>;
 
 /** Set by the class, whose constructor is its own. */
-let clientOf: (jobs: Jobs) => IrisClient;
+let make: (api: IrisApi, close: Close) => IrisClient;
+let apiInside: (client: IrisClient) => IrisApi;
 
 /**
- * Submits jobs and keeps the way to them. One that {@link IrisClient.local} made runs them and accounts for the machine by itself: use one for a
- * program. That of a task's context submits to the controller that runs the task, as children of its job.
+ * The way to a controller of jobs: one in this process ({@link IrisClient.local}, `Iris.open`), one elsewhere (`Iris.connect`), or the one that runs the
+ * task it is called in (`irisCtx().client`), whose submissions become children of the task's job. All behave alike.
  */
 export class IrisClient implements AsyncDisposable {
-  readonly #jobs: Jobs;
+  readonly #api: IrisApi;
+  readonly #close: Close;
   readonly #submitted = new Map<string, Job>();
 
   static {
-    clientOf = (jobs) => new IrisClient(jobs);
+    make = (api, close) => new IrisClient(api, close);
+    apiInside = (client) => client.#api;
   }
 
-  private constructor(jobs: Jobs) {
-    this.#jobs = jobs;
+  private constructor(api: IrisApi, close: Close) {
+    this.#api = api;
+    this.#close = close;
   }
 
   /**
-   * A client that runs jobs on this machine, each task in a process of its own.
+   * A client that runs jobs on this machine, each task in a process of its own, and accounts for the machine by itself: use one for a program. All that it
+   * runs ends with it, however it ends.
    *
    * @param options - what to give to tasks; by default the whole machine
    */
@@ -73,28 +84,37 @@ export class IrisClient implements AsyncDisposable {
   }
 
   static #on({ name, capacity }: ClusterConfig, directory: string | undefined): IrisClient {
-    const controller = new Controller(new LocalBackend(name, capacity), directory);
-    return new IrisClient({
-      submit: async (spec) => controller.submit(spec),
-      resolve: async (endpoint) => controller.endpoints.resolve(endpoint),
-      close: (reason) => controller.close(reason),
-    });
+    // A task's process that only has a client of its context loads no controller.
+    const local = lazyApi(async () => (await import("../controller/local.js")).openLocal({ name, capacity, directory }));
+    return new IrisClient(local.api, () => local.close());
   }
 
   /**
-   * Submits a job. One that no machine could ever hold is UNSCHEDULABLE at once, with an error that names the dimension.
+   * Submits a job. One that no worker could ever hold is UNSCHEDULABLE at once, with an error that names the dimension and what could be had.
    *
    * @param job - the job
-   * @param options - `signal` cancels the job
-   * @throws MarinError IRIS_BAD_JOB (names the field), IRIS_JOB_EXISTS (one of that name has not ended), IRIS_CLOSED
+   * @param options - see {@link SubmitOptions}
+   * @returns the job, once it is stored
+   * @throws MarinError IRIS_BAD_JOB (names the field), IRIS_JOB_EXISTS, IRIS_SUBMISSION_CONFLICT, IRIS_ADMISSION, IRIS_PARENT_ENDED, IRIS_CLOSED
    */
   async submit(job: Submittable | JobSpec, options: SubmitOptions = {}): Promise<Job> {
-    const spec = await resolveJobSpec(job);
-    options.signal?.throwIfAborted();
-    const handle = new Job(await this.#jobs.submit(spec));
-    this.#submitted.set(handle.id, handle);
-    if (options.signal !== undefined) cancelOn(options.signal, handle);
+    const { signal, submissionId = randomUUID(), onExisting = "error", user } = options;
+    const { args, ...spec } = await resolveJobSpec(job);
+    signal?.throwIfAborted();
+    const handle = new Job(await this.#api.submit({ spec: { ...spec, args: serialize(args) }, submissionId, onExisting, ...(user === undefined ? {} : { user }) }), this.#api);
+    this.#submitted.set(handle.uid, handle);
+    if (signal !== undefined) cancelOn(signal, handle);
     return handle;
+  }
+
+  /**
+   * A job by its uid, or the latest by its id.
+   *
+   * @throws MarinError IRIS_NO_JOB
+   */
+  async get(job: string, options: WaitOptions = {}): Promise<Job> {
+    const { uid, id, name } = await this.#api.status({ job }, options);
+    return new Job({ uid, id, name }, this.#api);
   }
 
   /** The jobs submitted through this client, first submitted first. */
@@ -102,19 +122,46 @@ export class IrisClient implements AsyncDisposable {
     return [...this.#submitted.values()];
   }
 
-  /** The job of that id, if it was submitted through this client. */
-  job(id: string): Job | undefined {
-    return this.#submitted.get(id);
+  /**
+   * The controller's jobs, last submitted first, whoever submitted them.
+   *
+   * @param filter - which of them; default the latest 100
+   */
+  list(filter: JobFilter = {}, options: WaitOptions = {}): Promise<readonly JobSummary[]> {
+    return this.#api.list(filter, options);
+  }
+
+  /** The controller's workers: what they have, what runs on them, and whether they can be reached. */
+  workers(options: WaitOptions = {}): Promise<readonly WorkerStatus[]> {
+    return this.#api.workers({}, options);
+  }
+
+  /** What users use and may use. */
+  users(options: WaitOptions = {}): Promise<readonly UserStatus[]> {
+    return this.#api.users({}, options);
+  }
+
+  /**
+   * Sets what a user may spend at a time before the user's INTERACTIVE jobs count as BATCH: 1000 an accelerator, 5 a processor, 1 a GiB of memory.
+   *
+   * @param user - whose
+   * @param budget - how much; null for any amount
+   */
+  async setBudget(user: string, budget: number | null, options: WaitOptions = {}): Promise<void> {
+    await this.#api.setBudget({ user, budget }, options);
   }
 
   /** The address that a running task offers under a name, or undefined. */
-  resolve(endpoint: string): Promise<string | undefined> {
-    return this.#jobs.resolve(endpoint);
+  async resolve(endpoint: string): Promise<string | undefined> {
+    return (await this.#api.resolve({ name: endpoint })).address ?? undefined;
   }
 
-  /** Cancels the jobs that have not ended, and waits until nothing of them runs any more. */
+  /**
+   * Lets go of the controller. A local one cancels the jobs that have not ended and waits until nothing of them runs any more, and so does a task's client
+   * with what it has submitted; of `Iris.open` and `Iris.connect` the jobs go on.
+   */
   close(): Promise<void> {
-    return this.#jobs.close(new MarinError("IRIS_CANCELLED", "The client that submitted the job was closed."));
+    return this.#close([...this.#submitted.values()]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -123,27 +170,36 @@ export class IrisClient implements AsyncDisposable {
 }
 
 function cancelOn(signal: AbortSignal, job: Job): void {
-  const cancel = (): void => void job.cancel(signal.reason);
+  const cancel = (): void => void job.cancel(signal.reason).catch(() => undefined);
   if (signal.aborted) return cancel();
   signal.addEventListener("abort", cancel, { once: true });
-  void job.wait().then(() => signal.removeEventListener("abort", cancel));
+  void job
+    .wait()
+    .catch(() => undefined)
+    .then(() => signal.removeEventListener("abort", cancel));
 }
 
 /**
- * The client of a task: what it submits become children of the task's job.
+ * The client of a task: closing it cancels what it has submitted.
  *
- * @param submit - the way to the controller
- * @param resolve - the way to its endpoints
+ * @param api - the controller, as the task may see it
  */
-export function childClient(submit: SubmitJob, resolve: (name: string) => Promise<string | undefined>): IrisClient {
-  const submitted: JobSource[] = [];
-  return clientOf({
-    submit: async (spec: CheckedJobSpec) => {
-      const source = await submit(spec);
-      submitted.push(source);
-      return source;
-    },
-    resolve,
-    close: async (reason) => void (await Promise.all(submitted.map((source) => source.cancel(reason)))),
-  });
+export function clientOf(api: IrisApi): IrisClient {
+  const reason = new MarinError("IRIS_CANCELLED", "The client that submitted the job was closed.");
+  return make(api, async (submitted) => void (await Promise.all(submitted.map((job) => job.cancel(reason)))));
+}
+
+/**
+ * A client whose jobs go on when it is closed.
+ *
+ * @param api - the controller
+ * @param close - lets go of it
+ */
+export function detachedClient(api: IrisApi, close: () => Promise<void>): IrisClient {
+  return make(api, close);
+}
+
+/** The controller behind a client, to be passed on. */
+export function apiOf(client: IrisClient): IrisApi {
+  return apiInside(client);
 }

@@ -1,7 +1,9 @@
+import type { ResolvedJobSpec } from "../jobs/job-spec-inheritance.js";
 import type { CheckedJobSpec, Resources } from "../jobs/job-spec.js";
 import type { JobEvent, JobResult, JobState, JobStatus, LogLine } from "../jobs/job-status.js";
 import type { LogLevel } from "../platform.js";
 import type { WireFailure } from "../runtime/failure.js";
+import type { ExecEvent } from "../worker/protocol.js";
 
 /** What becomes of a submission whose id is that of a job that has not ended. */
 export type OnExisting = "error" | "keep" | "recreate";
@@ -111,6 +113,9 @@ export interface UserStatus {
   readonly budget?: number;
 }
 
+/** A job's spec with all that it takes from its parent, as it may be seen: without arguments, of variables the names alone, and with what looks like a secret masked. */
+export type JobDescription = Omit<ResolvedJobSpec, "args" | "env"> & { readonly envNames: readonly string[] };
+
 /** Settings of one call. */
 export interface ApiCallOptions {
   readonly signal?: AbortSignal;
@@ -124,6 +129,8 @@ export interface ApiCallOptions {
 export interface IrisApi {
   submit(request: SubmitRequest, options?: ApiCallOptions): Promise<SubmittedJob>;
   status(request: JobReference, options?: ApiCallOptions): Promise<WireStatus>;
+  /** What the job is to run. */
+  describe(request: JobReference, options?: ApiCallOptions): Promise<JobDescription>;
   list(request: JobFilter, options?: ApiCallOptions): Promise<readonly JobSummary[]>;
   /** Answers when the job has ended. */
   wait(request: JobReference, options?: ApiCallOptions): Promise<WireResult>;
@@ -133,6 +140,8 @@ export interface IrisApi {
   complete(request: JobReference, options?: ApiCallOptions): Promise<null>;
   events(request: JobReference & { readonly cursor?: EventCursor | undefined }, options?: ApiCallOptions): AsyncIterable<{ readonly events: readonly WireEvent[]; readonly cursor: EventCursor }>;
   logs(request: LogRequest, options?: ApiCallOptions): AsyncIterable<{ readonly lines: readonly LogLine[]; readonly next: number }>;
+  /** Runs a command beside a running task. */
+  exec(request: JobReference & { readonly taskIndex?: number | undefined; readonly argv: readonly string[]; readonly timeoutMs?: number | undefined }, options?: ApiCallOptions): AsyncIterable<ExecEvent>;
   workers(request: Record<string, never>, options?: ApiCallOptions): Promise<readonly WorkerStatus[]>;
   users(request: Record<string, never>, options?: ApiCallOptions): Promise<readonly UserStatus[]>;
   /** `budget` null: no limit any more. */

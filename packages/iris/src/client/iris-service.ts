@@ -3,7 +3,8 @@ import { logLevels } from "@marin/rigging";
 import { z } from "zod";
 import type { JobState, LogLine } from "../jobs/job-status.js";
 import type { WireFailure } from "../runtime/failure.js";
-import type { EventCursor, IrisApi, JobSummary, OnExisting, SubmittedJob, UserStatus, WireEvent, WireResult, WireSpec, WireStatus, WorkerStatus } from "./iris-api.js";
+import type { ExecEvent } from "../worker/protocol.js";
+import type { ApiCallOptions, EventCursor, IrisApi, JobDescription, JobSummary, OnExisting, SubmittedJob, UserStatus, WireEvent, WireResult, WireSpec, WireStatus, WorkerStatus } from "./iris-api.js";
 
 const reference = z.string().min(1).max(4096).describe("a job's uid, or its id for the latest of that id");
 const jobSchema = z.strictObject({ job: reference });
@@ -14,7 +15,7 @@ const cursorSchema: z.ZodType<EventCursor> = z.strictObject({ history: z.string(
 const states: z.ZodType<readonly JobState[]> = z.array(z.custom<JobState>((value) => typeof value === "string"));
 
 /** The calls of {@link IrisApi}. What a controller answers is its own; what it is asked is checked here, and a spec by the controller. */
-const irisService = defineService("iris.jobs", {
+export const irisService = defineService("iris.jobs", {
   submit: unary({
     input: z.strictObject({
       spec: specSchema,
@@ -25,6 +26,7 @@ const irisService = defineService("iris.jobs", {
     output: answer<SubmittedJob>(),
   }),
   status: unary({ input: jobSchema, output: answer<WireStatus>() }),
+  describe: unary({ input: jobSchema, output: answer<JobDescription>() }),
   list: unary({
     input: z.strictObject({ user: z.string().optional(), states: states.optional(), prefix: z.string().optional(), limit: z.number().int().min(1).max(10_000).optional() }),
     output: answer<readonly JobSummary[]>(),
@@ -43,6 +45,10 @@ const irisService = defineService("iris.jobs", {
     }),
     output: answer<{ readonly lines: readonly LogLine[]; readonly next: number }>(),
   }),
+  exec: serverStream({
+    input: jobSchema.extend({ taskIndex: z.number().int().min(0).optional(), argv: z.array(z.string()).min(1), timeoutMs: z.number().positive().optional() }),
+    output: answer<ExecEvent>(),
+  }),
   workers: unary({ input: none, output: answer<readonly WorkerStatus[]>() }),
   users: unary({ input: none, output: answer<readonly UserStatus[]>() }),
   setBudget: unary({ input: z.strictObject({ user: z.string().min(1).max(256), budget: z.number().min(0).nullable() }), output: z.null() }),
@@ -55,6 +61,19 @@ const irisService = defineService("iris.jobs", {
   resolve: unary({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ address: z.string().nullable() }) }),
 });
 
+const methods = irisService.methods;
+
+/** The same calls for a task, by its attempt: what a worker passes on. */
+const attemptsService = defineService(
+  "iris.attempts",
+  Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, { ...method, input: z.strictObject({ attempt: z.string().min(1).max(64), input: method.input as z.ZodType }) }])),
+);
+
+type ApiMethod = (input: unknown, options: ApiCallOptions) => Promise<unknown> | AsyncIterable<unknown>;
+
+/** What a connection, and one that is made anew when it is lost, have in common. */
+export type Caller = Pick<Connection, "client">;
+
 /**
  * Lets the other end of a connection use a controller.
  *
@@ -62,18 +81,47 @@ const irisService = defineService("iris.jobs", {
  * @param api - the controller, as that one may see it
  */
 export function serveIrisApi(connection: Connection, api: IrisApi): void {
-  const method = <K extends keyof IrisApi>(name: K): IrisApi[K] => ((input: never, { signal }: { readonly signal: AbortSignal }) => (api[name] as (input: never, options: object) => unknown)(input, { signal })) as IrisApi[K];
-  const handlers = Object.fromEntries(Object.keys(irisService.methods).map((name) => [name, method(name as keyof IrisApi)]));
-  connection.serve(irisService, handlers as ServiceHandlers<typeof irisService.methods>);
+  const handlers = Object.fromEntries(
+    Object.keys(methods).map((name) => [name, (input: unknown, { signal }: { readonly signal: AbortSignal }) => (api[name as keyof IrisApi] as ApiMethod)(input, { signal })]),
+  );
+  connection.serve(irisService, handlers as unknown as ServiceHandlers<typeof methods>);
 }
 
 /**
- * The controller at the other end of a connection. Its calls fail when the connection ends.
+ * The controller at the other end of a connection.
  *
- * @param connection - where {@link serveIrisApi} serves
+ * @param caller - where {@link serveIrisApi} serves
  */
-export function remoteIrisApi(connection: Connection): IrisApi {
-  return connection.client(irisService);
+export function remoteIrisApi(caller: Caller): IrisApi {
+  return caller.client(irisService);
+}
+
+/**
+ * Lets the worker at the other end of a connection pass on what its tasks ask.
+ *
+ * @param connection - to a worker
+ * @param api - the controller, as an attempt may see it
+ */
+export function serveAttemptsApi(connection: Connection, api: (attemptUid: string) => IrisApi): void {
+  const handlers = Object.fromEntries(
+    Object.keys(methods).map((name) => [
+      name,
+      ({ attempt, input }: { readonly attempt: string; readonly input: unknown }, { signal }: { readonly signal: AbortSignal }) => (api(attempt)[name as keyof IrisApi] as ApiMethod)(input, { signal }),
+    ]),
+  );
+  connection.serve(attemptsService, handlers as ServiceHandlers<typeof attemptsService.methods>);
+}
+
+/**
+ * The controller as an attempt sees it, through its worker.
+ *
+ * @param caller - where {@link serveAttemptsApi} serves
+ * @param attemptUid - the attempt
+ */
+export function attemptApi(caller: Caller, attemptUid: string): IrisApi {
+  const client = caller.client(attemptsService) as Readonly<Record<string, ApiMethod>>;
+  const calls = Object.keys(methods).map((name) => [name, (input: unknown, options: ApiCallOptions = {}) => (client[name] as ApiMethod)({ attempt: attemptUid, input }, options)]);
+  return Object.fromEntries(calls) as unknown as IrisApi;
 }
 
 /** An object whose form only this package writes. */

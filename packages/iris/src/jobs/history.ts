@@ -68,6 +68,26 @@ export class History<T> {
     });
   }
 
+  /** Place of the first event held among all events ever. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** Events so far, those included that are no longer held. */
+  get count(): number {
+    return this.#first + this.#kept.length;
+  }
+
+  /**
+   * What is held of a stretch of events.
+   *
+   * @param start - place of the first one wanted, not below {@link first}
+   * @param most - how many at most
+   */
+  slice(start: number, most: number): T[] {
+    return this.#kept.slice(start - this.#first, start - this.#first + most).map(({ event }) => event);
+  }
+
   /**
    * The events from the first one held to the end of the job.
    *

@@ -32,6 +32,8 @@ export interface AttemptStatus {
   readonly endedAt?: string;
   /** Why it did not succeed. */
   readonly cause?: Cause;
+  /** What became of its output directory: see `OutputCapture`. */
+  readonly outputs?: unknown;
 }
 
 /** One task of a job. */
@@ -55,7 +57,7 @@ export interface TaskStatus {
   /** What it reported last about how far it has come. */
   readonly progress?: TaskProgress;
   /** All its attempts, first to latest. */
-  readonly attempts?: readonly AttemptStatus[];
+  readonly attempts: readonly AttemptStatus[];
 }
 
 /** A job at one moment. */
@@ -63,19 +65,21 @@ export interface JobStatus {
   /** The job's id, for example `/first-lm/train`. */
   readonly id: string;
   /** Names it for ever; the id may be used again after its end. */
-  readonly uid?: string;
+  readonly uid: string;
+  /** The name in its spec. */
+  readonly name: string;
   /** Whose budget and share it counts against. */
-  readonly user?: string;
+  readonly user: string;
   /** Uid of the job whose task submitted it. */
   readonly parent?: string;
   /** When it was submitted, ISO 8601. */
-  readonly submittedAt?: string;
+  readonly submittedAt: string;
   /** When it ended, ISO 8601. */
   readonly endedAt?: string;
   /** Where it stands. */
   readonly state: JobState;
   /** Its priority, as declared or taken from its parent. */
-  readonly band?: Band;
+  readonly band: Band;
   /** Why it waits, for people: the dimension that lacks room, what it asks and what is free. Only while tasks of it are PENDING. */
   readonly pendingReason?: string;
   /** The same for programs. */

@@ -1,7 +1,7 @@
 import { accompanyWorkers } from "@marin/fray";
-import { serveTask } from "../backends/serve-task.js";
 import type { IrisContext } from "./context.js";
 import { relayTo } from "./relay.js";
+import { serveRelay } from "./serve-relay.js";
 import { type TaskIdentity, identityVariable } from "./task-identity.js";
 
 /**
@@ -20,8 +20,9 @@ export function accompanyWithContext(contextNow: () => IrisContext | undefined):
     return {
       env: { [identityVariable]: JSON.stringify(identity) },
       attach: ({ connection, exited }) => {
-        const closeEndpoints = serveTask(connection, relayTo(context, name));
-        void exited.then(closeEndpoints);
+        const relay = relayTo(context, name);
+        serveRelay(connection, relay);
+        void exited.then(() => relay.close());
       },
     };
   });

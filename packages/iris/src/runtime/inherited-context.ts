@@ -1,6 +1,6 @@
 import { currentCall, parentConnection } from "@marin/fray";
-import { childClient } from "../client/client.js";
-import { remoteSubmit } from "../client/jobs-service.js";
+import { remoteIrisApi } from "../client/iris-service.js";
+import { forwardingApi } from "../client/lazy-api.js";
 import { MarinError } from "../platform.js";
 import { accompanyWithContext } from "./accompany.js";
 import type { IrisContext } from "./context.js";
@@ -18,11 +18,10 @@ export function inheritedContext(): IrisContext | undefined {
   if (identity === undefined) return undefined;
   const connection = parentConnection();
   const channel = connection === undefined ? brokenChannel() : connectionChannel(connection);
-  const submit = connection === undefined ? refuse : remoteSubmit(connection);
-  const client = childClient(submit, (name) => channel.registry.resolve(name));
+  const api = connection === undefined ? forwardingApi(refuse) : remoteIrisApi(connection);
   const hooks = new ExitHooks();
   const never = new AbortController().signal;
-  const context = taskContext({ identity, channel, client, signal: never, hooks });
+  const context = taskContext({ identity, channel, api, signal: never, hooks });
   process.once("beforeExit", () => void hooks.run(context.log));
   accompanyWithContext(() => context);
   return Object.defineProperty(context, "signal", { get: () => currentCall()?.signal ?? never, enumerable: true });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { add } from "../../test/fixtures/tasks.js";
 import { createLogger, createStorage, entry } from "../platform.js";
 import { irisCtx } from "./context.js";
-import { EndpointTable } from "./endpoints.js";
+import { type Endpoint, EndpointTable, localRegistry } from "./endpoints.js";
 import { withLocalContext } from "./local-context.js";
 
 describe("what a local context can reach", () => {
@@ -31,7 +31,7 @@ describe("what a local context can reach", () => {
       expect(await withLocalContext({}, () => irisCtx().registry.resolve("a"))).toBe("127.0.0.1:1");
       await endpoint.close();
       expect(await irisCtx().registry.resolve("a")).toBeUndefined();
-      expect(await withLocalContext({ registry: new EndpointTable().registryOf("b").registry }, () => irisCtx().registry.resolve("a"))).toBeUndefined();
+      expect(await withLocalContext({ registry: localRegistry("b") }, () => irisCtx().registry.resolve("a"))).toBeUndefined();
     });
   });
 
@@ -41,7 +41,7 @@ describe("what a local context can reach", () => {
       expect(withLocalContext({}, () => irisCtx().client)).toBe(client);
       return client.submit({ name: "left-alone", entry: entry<typeof add>(new URL("../../test/fixtures/tasks.ts", import.meta.url), "add"), args: [1, 2] });
     });
-    expect(job.state().state).toBe("KILLED");
+    expect((await job.status()).state).toBe("KILLED");
   });
 });
 
@@ -79,23 +79,41 @@ describe("clean-up", () => {
 });
 
 describe("endpoints", () => {
-  test("a name that is taken is told with its holder; names and addresses must be some", async () => {
+  const offer = (table: EndpointTable, attempt: string, name: string, address: string): Endpoint => table.add({ id: `${attempt} ${name} ${address}`, name, address, metadata: {}, attempt, owner: `the job /${attempt}` }).offered;
+
+  test("a name that is taken is told with its holder; names and addresses must be some", () => {
     const table = new EndpointTable();
-    const [first, second] = [table.registryOf("the job /a"), table.registryOf("the job /b")];
-    await first.registry.register("serve", "127.0.0.1:1");
-    await expect(second.registry.register("serve", "127.0.0.1:2")).rejects.toMatchObject({ code: "IRIS_ENDPOINT_TAKEN", message: 'the job /b cannot offer "serve": the job /a offers it already, at 127.0.0.1:1.' });
-    await expect(second.registry.register("two words", "127.0.0.1:2")).rejects.toMatchObject({ code: "IRIS_BAD_ENDPOINT" });
-    await expect(second.registry.register("empty", "")).rejects.toMatchObject({ code: "IRIS_BAD_ENDPOINT" });
+    const first = offer(table, "a", "serve", "127.0.0.1:1");
+    expect(() => offer(table, "b", "serve", "127.0.0.1:2")).toThrow(expect.objectContaining({ code: "IRIS_ENDPOINT_TAKEN", message: 'the job /b cannot offer "serve": the job /a offers it already, at 127.0.0.1:1.' }));
+    expect(() => offer(table, "b", "two words", "127.0.0.1:2")).toThrow(expect.objectContaining({ code: "IRIS_BAD_ENDPOINT" }));
+    expect(() => offer(table, "b", "empty", "")).toThrow(expect.objectContaining({ code: "IRIS_BAD_ENDPOINT" }));
+    expect(offer(table, "a", "serve", "127.0.0.1:1")).toBe(first);
   });
 
-  test("the end of an owner takes out its endpoints, and no other's of the same name; it can bring none back", async () => {
+  test("the end of an attempt takes out its endpoints, and no other's of the same name", () => {
     const table = new EndpointTable();
-    const [old, next] = [table.registryOf("attempt 0"), table.registryOf("attempt 1")];
-    const stale = await old.registry.register("serve", "127.0.0.1:1");
-    old.closeAll();
-    await next.registry.register("serve", "127.0.0.1:2");
-    await stale.close();
+    const stale = offer(table, "0", "serve", "127.0.0.1:1");
+    expect(table.removeAll("0")).toEqual([stale]);
+    offer(table, "1", "serve", "127.0.0.1:2");
+    expect(table.remove(stale.id, "0")).toBeUndefined();
     expect(table.resolve("serve")).toBe("127.0.0.1:2");
-    await expect(old.registry.register("late", "127.0.0.1:1")).rejects.toMatchObject({ code: "IRIS_BAD_ENDPOINT" });
+  });
+
+  test("one whose lease ran out is not seen, unless it is renewed before another takes its name", () => {
+    let now = 0;
+    const table = new EndpointTable(100, () => now);
+    const { id } = offer(table, "0", "serve", "127.0.0.1:1");
+    now = 100;
+    expect(table.resolve("serve")).toBeUndefined();
+    table.renew(id, "0");
+    expect(table.resolve("serve")).toBe("127.0.0.1:1");
+    expect(() => table.renew(id, "1")).toThrow(expect.objectContaining({ code: "IRIS_BAD_ENDPOINT" }));
+    now = 200;
+    offer(table, "1", "serve", "127.0.0.1:2");
+    expect(() => table.renew(id, "0")).toThrow(expect.objectContaining({ code: "IRIS_BAD_ENDPOINT" }));
+    now = 250;
+    table.renewAll("1");
+    now = 349;
+    expect(table.resolve("serve")).toBe("127.0.0.1:2");
   });
 });

@@ -4,7 +4,7 @@ import { machineCapacity } from "../cluster-file.js";
 import type { Resources } from "../jobs/job-spec.js";
 import { accompanyWithContext } from "./accompany.js";
 import { type IrisContext, type MetricsReporter, type TaskProgress, getIrisCtx, runInContext } from "./context.js";
-import { EndpointTable, type Registry } from "./endpoints.js";
+import { type Registry, localRegistry } from "./endpoints.js";
 import { ExitHooks } from "./exit-hooks.js";
 import type { ExtensionKey, ProvidedExtension } from "./extensions.js";
 import { portOf } from "./task-port.js";
@@ -108,7 +108,7 @@ function localContext(options: LocalContextOptions, outer: IrisContext | undefin
     signal: AbortSignal.any(signals),
     storage: options.storage ?? outer?.storage ?? createStorage(),
     secrets: options.secrets ?? outer?.secrets ?? new SecretStore(),
-    registry: options.registry ?? outer?.registry ?? new EndpointTable().registryOf(jobId).registry,
+    registry: options.registry ?? outer?.registry ?? localRegistry(jobId),
     get client() {
       return (client ??= outer?.client ?? localClient(hooks));
     },

@@ -1,6 +1,5 @@
 import type { Connection } from "@marin/ducky";
-import { childClient } from "../client/client.js";
-import { remoteSubmit } from "../client/jobs-service.js";
+import { remoteIrisApi } from "../client/iris-service.js";
 import { accompanyWithContext } from "./accompany.js";
 import { type IrisContext, getIrisCtx, runInContext, setProcessContext } from "./context.js";
 import { ExitHooks } from "./exit-hooks.js";
@@ -38,8 +37,7 @@ export function serveProcessContext(connection: Connection, identity: TaskIdenti
   const controller = new AbortController();
   const hooks = new ExitHooks();
   const channel = connectionChannel(connection, attemptUid);
-  const client = childClient(remoteSubmit(connection), (name) => channel.registry.resolve(name));
-  const context = taskContext({ identity, channel, client, signal: controller.signal, hooks });
+  const context = taskContext({ identity, channel, api: remoteIrisApi(connection), signal: controller.signal, hooks });
   setProcessContext(context);
   accompanyWithContext(getIrisCtx);
   const abort = (reason: Error): void => controller.abort(reason);

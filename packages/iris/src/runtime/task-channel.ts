@@ -1,6 +1,5 @@
 import { type Connection, isMarinError } from "@marin/ducky";
-import type { EndpointHandle, Registry } from "./endpoints.js";
-import { type TaskEvent, endpointService, taskService } from "./task-service.js";
+import { type TaskEvent, taskService } from "./task-service.js";
 
 /** Messages without an answer from which on reports are gathered. */
 const maxUnderWay = 64;
@@ -11,8 +10,6 @@ export interface TaskChannel {
   send(event: TaskEvent): void;
   /** Resolves when all reports so far have arrived, or can no longer. */
   flush(): Promise<void>;
-  /** The registry at the other end. */
-  readonly registry: Registry;
 }
 
 /**
@@ -24,7 +21,6 @@ export interface TaskChannel {
  */
 export function connectionChannel(connection: Connection, attemptUid = ""): TaskChannel {
   const calls = connection.client(taskService);
-  const endpoints = connection.client(endpointService);
   const gathered: TaskEvent[] = [];
   const underWay = new Set<Promise<void>>();
   let reachable = true;
@@ -53,21 +49,12 @@ export function connectionChannel(connection: Connection, attemptUid = ""): Task
     flush: async () => {
       while (underWay.size > 0) await Promise.all(underWay);
     },
-    registry: {
-      register: async (name, address, metadata = {}): Promise<EndpointHandle> => {
-        const { id } = await endpoints.register({ name, address, metadata });
-        let closing: Promise<unknown> | undefined;
-        return { close: async () => void (await (closing ??= endpoints.unregister({ id }))) };
-      },
-      resolve: async (name) => (await endpoints.resolve({ name })).address ?? undefined,
-    },
   };
 }
 
 /** A channel to nobody: log lines go to standard error. */
 export function brokenChannel(): TaskChannel {
-  const missing = async (): Promise<undefined> => undefined;
-  return { send: printLog, flush: missing, registry: { register: async () => ({ close: missing }), resolve: missing } };
+  return { send: printLog, flush: async () => undefined };
 }
 
 function printLog(event: TaskEvent): void {

@@ -1,5 +1,7 @@
-import type { IrisClient } from "../client/client.js";
+import { clientOf } from "../client/client.js";
+import type { IrisApi } from "../client/iris-api.js";
 import { type LogFields, type LogLevel, type Logger, SecretStore, createLogger, createStorage } from "../platform.js";
+import { registryOf } from "./api-registry.js";
 import type { IrisContext } from "./context.js";
 import type { ExitHooks } from "./exit-hooks.js";
 import type { TaskChannel } from "./task-channel.js";
@@ -10,13 +12,14 @@ import { portOf } from "./task-port.js";
 interface TaskContextParts {
   readonly identity: TaskIdentity;
   readonly channel: TaskChannel;
-  readonly client: IrisClient;
+  /** The controller, as the task may see it. */
+  readonly api: IrisApi;
   readonly signal: AbortSignal;
   readonly hooks: ExitHooks;
 }
 
 /** The context of a task in its own process: what it reports goes through the channel. */
-export function taskContext({ identity, channel, client, signal, hooks }: TaskContextParts): IrisContext {
+export function taskContext({ identity, channel, api, signal, hooks }: TaskContextParts): IrisContext {
   const { jobId, attempt, taskIndex, numTasks, resources, ports } = identity;
   return {
     jobId,
@@ -29,8 +32,8 @@ export function taskContext({ identity, channel, client, signal, hooks }: TaskCo
     signal,
     storage: createStorage(),
     secrets: new SecretStore(),
-    registry: channel.registry,
-    client,
+    registry: registryOf(api),
+    client: clientOf(api),
     ports,
     progress: (progress) => channel.send({ type: "progress", progress }),
     port: (name) => portOf(ports, name, jobId),

@@ -19,16 +19,6 @@ export const taskService = defineService("iris.task", {
   report: unary({ input: z.strictObject({ attemptUid: z.string(), events: z.array(taskEventSchema) }), output: z.null() }),
 });
 
-/** What a task asks of whoever started its process. */
-export const endpointService = defineService("iris.endpoints", {
-  register: unary({
-    input: z.strictObject({ name: z.string(), address: z.string(), metadata: z.record(z.string(), z.string()) }),
-    output: z.strictObject({ id: z.number() }),
-  }),
-  unregister: unary({ input: z.strictObject({ id: z.number() }), output: z.null() }),
-  resolve: unary({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ address: z.string().nullable() }) }),
-});
-
 /** What is asked of a task's process. */
 export const controlService = defineService("iris.control", {
   /** Aborts the signal of the task's context. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../platform.js";
-import { EndpointTable } from "./endpoints.js";
+import { localRegistry } from "./endpoints.js";
 import { type LocalContextOptions, withLocalContext } from "./local-context.js";
 import { type IrisTfOptions, type IrisTfRuntime, type TfEnginePort, initializeIrisTf } from "./tf-init.js";
 
@@ -33,7 +33,7 @@ describe("initializeIrisTf", () => {
   });
 
   test("tasks meet at the port of task 0, whoever comes first", async () => {
-    const { registry } = new EndpointTable().registryOf("test");
+    const registry = localRegistry("test");
     const resources = { cpu: 1, memoryBytes: 0, diskBytes: 0 };
     const later = initialize({ registry, resources, jobId: "/gang", taskIndex: 1, numTasks: 2, ports: { rendezvous: 20_002 } });
     let leave: () => void = () => undefined;

@@ -1,12 +1,12 @@
 import type { Connection } from "@marin/ducky";
 import { WorkerPool, loadEntry, mapPool } from "@marin/fray";
-import { serveTask } from "../backends/serve-task.js";
 import { type Entry, MarinError, entry } from "../platform.js";
 import { type IrisContext, type TaskProgress, getIrisCtx, irisCtx, runInContext } from "./context.js";
 import { failureToWire } from "./failure.js";
 import { withLocalContext } from "./local-context.js";
 import type { PoolItem, openPoolWorker, runPoolItem } from "./pool-main.js";
 import { relayTo } from "./relay.js";
+import { serveRelay } from "./serve-relay.js";
 import { type TaskIdentity, identityVariable } from "./task-identity.js";
 import { controlService } from "./task-service.js";
 
@@ -118,10 +118,11 @@ class ProcessPool implements TaskPool {
       prepare: entry<typeof openPoolWorker>(poolMain, "openPoolWorker"),
       onWorker: ({ index, connection, exited }) => {
         connections.add(connection);
-        const closeEndpoints = serveTask(connection, relayTo(context, label(index), (progress) => sum.add(index, progress)));
+        const relay = relayTo(context, label(index), (progress) => sum.add(index, progress));
+        serveRelay(connection, relay);
         void exited.then(() => {
           connections.delete(connection);
-          return closeEndpoints();
+          return relay.close();
         });
       },
       onStdout: (line, index) => context.log.info(line, { worker: label(index) }),

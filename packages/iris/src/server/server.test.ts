@@ -54,7 +54,7 @@ function elementsOf(node: DefaultTreeAdapterTypes.Node): DefaultTreeAdapterTypes
 }
 
 const status: WireStatus = {
-  id: "/train", uid: "u1", user: "ada", state: "RUNNING", submittedAt: "2026-01-01T00:00:00.000Z", error: null,
+  id: "/train", uid: "u1", name: "train", user: "ada", band: "INTERACTIVE", state: "RUNNING", submittedAt: "2026-01-01T00:00:00.000Z", error: null,
   tasks: [{ index: 0, state: "RUNNING", attempt: 1, ports: {}, attemptUid: "a2", attempts: [
     { uid: "a1", number: 0, state: "WORKER_FAILED", worker: "w1", assignedAt: "2026-01-01T00:00:00.000Z", cause: { kind: "node-lost", worker: "w1", message: "gone" } },
     { uid: "a2", number: 1, state: "RUNNING", worker: "w2", pid: 7, assignedAt: "2026-01-01T00:01:00.000Z", startedAt: "2026-01-01T00:01:01.000Z" },
@@ -126,7 +126,7 @@ describe("what is served", () => {
     const secret = new Secret("page-test", "s3cr3t-value-of-the-page-test");
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)> \u001b[31m ${secret.reveal()} &amp;`;
     const jobs = [summary("/train"), summary("/train/child", { user: hostile, pendingReason: hostile, state: "PENDING" }), summary("/other", { tasks: { [hostile]: 1 } as never, state: hostile as never })];
-    const url = await serve({ jobs, status: { ...status, pendingReason: hostile, user: hostile, tasks: [{ index: 0, state: hostile as never, attempt: 0, ports: {}, worker: hostile, progress: { done: 1, unit: hostile } }] }, lines: [line(hostile, { fields: { [hostile]: hostile } })] });
+    const url = await serve({ jobs, status: { ...status, pendingReason: hostile, user: hostile, tasks: [{ index: 0, state: hostile as never, attempt: 0, ports: {}, attempts: [], worker: hostile, progress: { done: 1, unit: hostile }, attempts: [] }] }, lines: [line(hostile, { fields: { [hostile]: hostile } })] });
     for (const path of ["/", `/?prefix=${encodeURIComponent("/")}&user=${encodeURIComponent(hostile)}`, `/job?job=u1&contains=${encodeURIComponent("<")}`]) {
       const response = await fetch(url + path);
       expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -210,6 +210,17 @@ describe("what is served", () => {
     for (let round = 0; round < 2; round += 1) expect((await fetch(at, { method: "PUT", body: bundle.data as never })).status).toBe(200);
     expect((await fetch(at, { method: "HEAD" })).status).toBe(200);
     expect(Buffer.from(await (await fetch(at)).arrayBuffer()).equals(bundle.data)).toBe(true);
+  });
+
+  it("archives of outputs come from workers, once, and are handed out", async () => {
+    const url = await serve({}, { outputs: openStorage(join(directory, "outputs")), authenticators: [tokens({ worker: ["workers:join"], reader: ["jobs:read"] })] });
+    const put = async (token: string, path: string): Promise<number> => (await fetch(`${url}/outputs/${path}`, { ...bearer(token), method: "PUT", body: "archive" })).status;
+    expect(await put("reader", "a1.tar.gz")).toBe(403);
+    for (const path of ["a1", "..%2fx.tar.gz", "%2e%2e%2fx.tar.gz", `${"a".repeat(65)}.tar.gz`]) expect(await put("worker", path)).toBeGreaterThanOrEqual(400);
+    expect(await put("worker", "a1.tar.gz")).toBe(200);
+    expect(await put("worker", "a1.tar.gz")).toBe(409);
+    expect(await (await fetch(`${url}/outputs/a1.tar.gz`, bearer("reader"))).text()).toBe("archive");
+    for (const path of ["a2.tar.gz", "..%2f..%2fx", "%00"]) expect((await fetch(`${url}/outputs/${path}`, bearer("reader"))).status).toBe(404);
   });
 
   it("calls over a WebSocket: streams and errors", async () => {

@@ -108,8 +108,8 @@ describe("runCommand", { timeout: 60_000 }, () => {
     ["bad-data", "TOY_BAD", "with data"],
     ["map", "MARIN_STEP_RESULT", "counts must be a plain JSON value"],
     ["nan", "MARIN_STEP_RESULT", "loss must be a plain JSON value"],
-    ["die", "IRIS_WORKER_LOST", "SIGKILL"],
-    ["exit", "IRIS_WORKER_LOST", "3"],
+    ["die", "IRIS_TASK_EXITED", "SIGKILL"],
+    ["exit", "IRIS_TASK_EXITED", "3"],
   ])("ends with one error event when a step does this: %s", async (how, code, message) => {
     const finished = await run(["unruly", "--json", "--prefix", join(directory, "store"), "--set", `how=${how}`]);
     const { code: exitCode, stderr } = finished;

@@ -46,7 +46,7 @@ describe("InferenceController", () => {
     const { url, model, job } = await own.start();
     expect(model).toBe("stopped");
     expect(await client.resolve("stopped")).toBe(url);
-    const pid = job.state().tasks[0]?.pid ?? 0;
+    const pid = (await job.status()).tasks[0]?.pid ?? 0;
     expect(isAlive(pid)).toBe(true);
 
     const request = { prompt: "the sailor", max_tokens: 20, seed: 1 };

@@ -92,7 +92,7 @@ export class InferenceController implements AsyncDisposable {
     const request: ServeRequest = { ...rest, location, name, threads, port, tokenFile: tokenFile === undefined ? undefined : resolve(tokenFile) };
     // Named, not imported: only the job's process needs what it works with.
     const work = entry<typeof serve>(new URL("./serve-job.js", import.meta.url), "serve");
-    const job = await this.#client.submit({ name, entry: work, args: [request], resources: { cpu: threads }, ports: port === undefined ? ["http"] : [] });
+    const job = await this.#client.submit({ name, entry: work, args: [request], resources: { cpu: threads }, maxRetriesPreemption: 0, ports: port === undefined ? ["http"] : [] });
     this.#job = job;
     for await (const event of job.events()) {
       if (event.type !== "progress" || event.progress.unit !== SERVED_UNIT) continue;
