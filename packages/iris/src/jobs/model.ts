@@ -125,7 +125,7 @@ export interface TaskModel {
   readonly failures: number;
   /** Retries charged to `maxRetriesPreemption`. A gang's tasks have one account. */
   readonly preemptions: number;
-  /** Since when it waits, in milliseconds since the epoch. Only while PENDING. */
+  /** Since when it waits for room, in milliseconds since the epoch. Only while PENDING. */
   readonly pendingSince?: number;
   /** Before which it is not started again (backoff), in milliseconds since the epoch. Only while PENDING. */
   readonly readyAt?: number;

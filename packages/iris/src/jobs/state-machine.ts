@@ -248,8 +248,8 @@ class Draft {
     for (const { index } of this.#all) {
       const task = this.#all[index] as TaskModel;
       if (task.readyAt !== undefined && task.readyAt <= this.#now) {
-        const { readyAt: _, ...ready } = task;
-        this.#set(ready);
+        const { readyAt, ...ready } = task;
+        this.#set({ ...ready, pendingSince: Math.max(task.pendingSince ?? 0, readyAt) });
         if (!this.effects.some(({ type }) => type === "startWanted")) this.effects.push({ type: "startWanted", at: this.#now });
       }
       if (timeoutMs !== undefined && (timeoutAt(task, timeoutMs) ?? Infinity) <= this.#now) {
