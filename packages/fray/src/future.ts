@@ -9,6 +9,24 @@ export interface FutureOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Told, once, that a future was cancelled. */
+interface Cancellable {
+  cancel(reason: unknown): void;
+}
+
+/** Settles a future. For this package: what is a function here costs less than one made for each future. */
+let settle: {
+  fulfil<T>(future: Future<T>, value: T): void;
+  reject<T>(future: Future<T>, error: unknown): void;
+  make<T>(work: Cancellable, signal: AbortSignal | undefined): Future<T>;
+};
+
+/** What the executor of the promise that is being made was given. */
+let resolvers: readonly [resolve: (value: never) => void, reject: (error: Error) => void];
+const takeResolvers = (resolve: (value: never) => void, reject: (error: Error) => void): void => {
+  resolvers = [resolve, reject];
+};
+
 /**
  * The result of work under way, which can be awaited like a promise and cancelled by whoever waits for it. A cancelled
  * future rejects at once with MarinError FRAY_CANCELLED (its `cause` is the reason given); the work learns of it through
@@ -16,18 +34,32 @@ export interface FutureOptions {
  */
 export class Future<T> implements PromiseLike<T> {
   readonly #promise: Promise<T>;
-  readonly #onCancel: (reason: unknown) => void;
+  readonly #work: Cancellable;
+  readonly #fulfil: (value: T) => void;
+  readonly #reject: (error: Error) => void;
   #state: FutureState = "pending";
-  #fulfil: (value: T) => void = () => undefined;
-  #reject: (error: Error) => void = () => undefined;
   #detach: (() => void) | undefined;
 
-  private constructor(onCancel: (reason: unknown) => void) {
-    this.#onCancel = onCancel;
-    this.#promise = new Promise<T>((resolve, reject) => {
-      this.#fulfil = resolve;
-      this.#reject = reject;
-    });
+  static {
+    settle = {
+      fulfil: (future, value) => {
+        if (future.#settle("fulfilled")) future.#fulfil(value);
+      },
+      reject: (future, error) => {
+        if (future.#settle("rejected")) future.#reject(asError(error));
+      },
+      make: <M>(work: Cancellable, signal: AbortSignal | undefined) => {
+        const future = new Future<M>(work);
+        if (signal !== undefined) future.#follow(signal);
+        return future;
+      },
+    };
+  }
+
+  private constructor(work: Cancellable) {
+    this.#work = work;
+    this.#promise = new Promise<T>(takeResolvers);
+    [this.#fulfil, this.#reject] = resolvers as readonly [(value: T) => void, (error: Error) => void];
   }
 
   /**
@@ -39,31 +71,25 @@ export class Future<T> implements PromiseLike<T> {
    */
   static run<T>(task: (signal: AbortSignal) => T | PromiseLike<T>, options: FutureOptions = {}): Future<T> {
     const controller = new AbortController();
-    const { future, fulfil, reject } = Future.withResolvers<T>((reason) => controller.abort(reason), options);
+    const future = settle.make<T>(
+      {
+        cancel: (reason) => {
+          controller.abort(reason);
+        },
+      },
+      options.signal,
+    );
     if (future.state !== "pending") return future;
     const run = async (): Promise<T> => task(controller.signal);
-    run().then(fulfil, reject);
+    run().then(
+      (value) => {
+        settle.fulfil(future, value);
+      },
+      (error: unknown) => {
+        settle.reject(future, error);
+      },
+    );
     return future;
-  }
-
-  /**
-   * A future and the functions that settle it, like `Promise.withResolvers`: for work that is no promise.
-   *
-   * @param onCancel - called once with the reason (an error) when the future is cancelled
-   * @param options - an outer signal; where it is aborted already the future is cancelled, and `onCancel` was called
-   */
-  static withResolvers<T>(onCancel: (reason: unknown) => void, options: FutureOptions = {}): { readonly future: Future<T>; readonly fulfil: (value: T) => void; readonly reject: (error: unknown) => void } {
-    const future = new Future<T>(onCancel);
-    if (options.signal !== undefined) future.#follow(options.signal);
-    return {
-      future,
-      fulfil: (value) => {
-        if (future.#settle("fulfilled")) future.#fulfil(value);
-      },
-      reject: (error) => {
-        if (future.#settle("rejected")) future.#reject(asError(error));
-      },
-    };
   }
 
   /** Where it stands. */
@@ -83,7 +109,7 @@ export class Future<T> implements PromiseLike<T> {
     const error = new MarinError("FRAY_CANCELLED", `The work was cancelled${why}.`, reason === undefined ? {} : { cause: reason });
     this.#promise.catch(() => undefined);
     this.#reject(error);
-    this.#onCancel(reason ?? error);
+    this.#work.cancel(reason ?? error);
     return true;
   }
 
@@ -116,4 +142,25 @@ export class Future<T> implements PromiseLike<T> {
 function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new MarinError("FRAY_THROWN_VALUE", "A task threw a value that is no Error; it is this error's cause.", { cause: thrown });
+}
+
+/** Work that is no promise, and the future that it settles. */
+export abstract class FutureWork<T> {
+  readonly future: Future<T>;
+
+  /** @param signal - cancels the future when aborted; where it is aborted already, {@link cancel} has been called when this returns */
+  constructor(signal?: AbortSignal) {
+    this.future = settle.make<T>(this, signal);
+  }
+
+  protected fulfil(value: T): void {
+    settle.fulfil(this.future, value);
+  }
+
+  protected reject(error: unknown): void {
+    settle.reject(this.future, error);
+  }
+
+  /** Called once when the future is cancelled. */
+  abstract cancel(reason: unknown): void;
 }

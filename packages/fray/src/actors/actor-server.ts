@@ -1,11 +1,54 @@
 import { errorFromWire, errorToWire, MarinError } from "@marin/ducky";
 import type { ActorChannel, ActorMessage } from "./channel.js";
 import { badMessage, checkMessage, isCount, messageKinds } from "./messages.js";
-import type { ActorTarget, StreamControl } from "./target.js";
+import type { ActorTarget, CallControl, CallReply, StreamControl } from "./target.js";
 import { transferListOfValue } from "./transfer.js";
 
-/** What runs for a caller: calls may go on without it where it may ask again. */
-type Running = { readonly cancel: (reason: unknown) => void; readonly goesOn: boolean } | (StreamControl & { readonly goesOn: false });
+/** What runs for a caller: a call that it may make again goes on without it. */
+type Running = CallControl | StreamControl | { readonly goesOn: true; readonly control: CallControl };
+
+function cancelRunning(running: Running | undefined, reason: unknown): void {
+  if (running === undefined) return;
+  if ("goesOn" in running) running.control.cancel(reason);
+  else running.cancel(reason);
+}
+
+/** The answer of one call on its way to the caller. */
+class SessionReply implements CallReply {
+  given = false;
+  readonly #channel: ActorChannel;
+  readonly #running: Map<number, Running>;
+  readonly #id: number;
+
+  constructor(channel: ActorChannel, running: Map<number, Running>, id: number) {
+    this.#channel = channel;
+    this.#running = running;
+    this.#id = id;
+  }
+
+  result(value: unknown): void {
+    this.#settle();
+    try {
+      this.#channel.send([messageKinds.result, this.#id, value], transferListOfValue(value));
+    } catch (error) {
+      sendError(this.#channel, this.#id, error);
+    }
+  }
+
+  error(error: unknown): void {
+    this.#settle();
+    sendError(this.#channel, this.#id, error);
+  }
+
+  #settle(): void {
+    this.given = true;
+    this.#running.delete(this.#id);
+  }
+}
+
+function sendError(channel: ActorChannel, id: number, error: unknown): void {
+  channel.send([messageKinds.error, id, errorToWire(error)]);
+}
 
 /** Offers actors, by name, to whoever is at the other end of a channel. */
 export class ActorServer {
@@ -86,7 +129,7 @@ class Session {
         return;
       case messageKinds.cancel:
         // One that has ended meanwhile is not cancelled any more.
-        this.#running.get(id)?.cancel(reasonOf(message[2]));
+        cancelRunning(this.#running.get(id), reasonOf(message[2]));
         this.#running.delete(id);
         return;
       case messageKinds.credit: {
@@ -107,7 +150,7 @@ class Session {
 
   end(): void {
     const gone = new MarinError("FRAY_CALLER_GONE", "Whoever made this call is gone.");
-    for (const running of this.#running.values()) if (!running.goesOn) running.cancel(gone);
+    for (const running of this.#running.values()) if (!("goesOn" in running)) running.cancel(gone);
     this.#running.clear();
   }
 
@@ -118,7 +161,7 @@ class Session {
       const { methods, incarnation } = await target.describe();
       this.#channel.send([messageKinds.result, id, { methods, incarnation }]);
     } catch (error) {
-      this.#error(id, error);
+      sendError(this.#channel, id, error);
     }
   }
 
@@ -127,30 +170,12 @@ class Session {
     if (typeof name !== "string" || typeof method !== "string" || !Array.isArray(args) || !(key === undefined || typeof key === "string")) throw badMessage("a call names no actor, method or arguments");
     const target = this.#find(name);
     if (target instanceof MarinError) {
-      this.#error(id, target);
+      sendError(this.#channel, id, target);
       return;
     }
-    let answered = false;
-    const cancel = target.call(
-      { method, args: args as unknown[], key },
-      {
-        result: (value) => {
-          answered = true;
-          this.#running.delete(id);
-          try {
-            this.#channel.send([messageKinds.result, id, value], transferListOfValue(value));
-          } catch (error) {
-            this.#error(id, error);
-          }
-        },
-        error: (error) => {
-          answered = true;
-          this.#running.delete(id);
-          this.#error(id, error);
-        },
-      },
-    );
-    if (!answered) this.#running.set(id, { cancel, goesOn: key !== undefined });
+    const reply = new SessionReply(this.#channel, this.#running, id);
+    const control = target.call({ method, args: args as unknown[], key }, reply);
+    if (!reply.given) this.#running.set(id, key === undefined ? control : { goesOn: true, control });
   }
 
   #stream(id: number, message: ActorMessage): void {
@@ -158,7 +183,7 @@ class Session {
     if (typeof name !== "string" || typeof method !== "string" || !Array.isArray(args) || !isCount(window) || !isCount(skip)) throw badMessage("a stream names no actor, method, arguments or window");
     const target = this.#find(name);
     if (target instanceof MarinError) {
-      this.#error(id, target);
+      sendError(this.#channel, id, target);
       return;
     }
     let ended = false;
@@ -177,15 +202,11 @@ class Session {
           finish(() => this.#channel.send([messageKinds.end, id]));
         },
         error: (error) => {
-          finish(() => this.#error(id, error));
+          finish(() => sendError(this.#channel, id, error));
         },
       },
     );
-    if (!ended) this.#running.set(id, { ...control, goesOn: false });
-  }
-
-  #error(id: number, error: unknown): void {
-    this.#channel.send([messageKinds.error, id, errorToWire(error)]);
+    if (!ended) this.#running.set(id, control);
   }
 }
 

@@ -4,7 +4,7 @@ import { fromPayload, toPayload } from "../worker/payload.js";
 import { actorRestore, actorSnapshot } from "./hooks.js";
 import type { ActorDescription, ActorSnapshot, MethodKinds, StoredAnswer } from "./messages.js";
 import { Queue } from "./queue.js";
-import type { ActorTarget, CallReply, CallRequest, StreamControl, StreamRequest, StreamSink } from "./target.js";
+import type { ActorTarget, CallControl, CallReply, CallRequest, StreamControl, StreamRequest, StreamSink } from "./target.js";
 
 type Method = (...args: unknown[]) => unknown;
 type Iterating = AsyncIterator<unknown> | Iterator<unknown>;
@@ -56,6 +56,59 @@ class RunningCall implements CurrentCall {
   }
 }
 
+/** What a turn needs of its actor. */
+interface CellInner {
+  readonly instance: unknown;
+  readonly calls: Set<RunningCall>;
+  stopped(): MarinError | undefined;
+  /** Whether the next call to end is one after which a snapshot is taken. */
+  snapshotDue(): boolean;
+  settle(call: CallTurn, result: PromiseLike<unknown>): Promise<void>;
+}
+
+/** A call of a method, from its arrival to its answer. */
+class CallTurn extends RunningCall implements Turn {
+  reply: CallReply;
+  readonly #cell: CellInner;
+  readonly #method: Method;
+  readonly #args: readonly unknown[];
+
+  constructor(actor: CurrentActor, cell: CellInner, method: Method, args: readonly unknown[], reply: CallReply) {
+    super(actor);
+    this.#cell = cell;
+    this.#method = method;
+    this.#args = args;
+    this.reply = reply;
+  }
+
+  cancel(reason: unknown): void {
+    this.abort(reason);
+  }
+
+  run(): Promise<void> | undefined {
+    const cell = this.#cell;
+    const stopped = cell.stopped();
+    if (this.aborted || stopped !== undefined) {
+      this.reply.error(stopped ?? new MarinError("FRAY_CANCELLED", "The call was cancelled before its turn.", { data: { ran: "no" } }));
+      return undefined;
+    }
+    cell.calls.add(this);
+    let result: unknown;
+    try {
+      result = shared.calls.run(this, invoke, this.#method, cell.instance, this.#args);
+    } catch (error) {
+      cell.calls.delete(this);
+      this.reply.error(error);
+      return undefined;
+    }
+    if (isPromise(result)) return cell.settle(this, result);
+    if (cell.snapshotDue()) return cell.settle(this, Promise.resolve(result));
+    cell.calls.delete(this);
+    this.reply.result(result);
+    return undefined;
+  }
+}
+
 /** One object with its mailbox. Knows nothing of how messages get to it. */
 export class ActorCell implements ActorTarget {
   readonly #instance: Readonly<Record<string, Method>>;
@@ -66,8 +119,9 @@ export class ActorCell implements ActorTarget {
   readonly #waiting = new Queue<Turn>();
   readonly #calls = new Set<RunningCall>();
   readonly #streams = new Set<(reason: MarinError) => void>();
+  readonly #inner: CellInner;
   readonly #answers = new Map<string, StoredAnswer>();
-  readonly #askers = new Map<string, { readonly replies: CallReply[]; readonly call: RunningCall }>();
+  readonly #askers = new Map<string, { readonly replies: CallReply[]; readonly call: CallTurn }>();
   #running = 0;
   #pumping = false;
   #sinceSnapshot = 0;
@@ -86,6 +140,13 @@ export class ActorCell implements ActorTarget {
     this.#options = options;
     this.#methods = methodsOf(instance, actor.name);
     this.#keepSnapshot = actorSnapshot in instance ? keepSnapshot : undefined;
+    this.#inner = {
+      instance,
+      calls: this.#calls,
+      stopped: () => this.#stopped,
+      snapshotDue: () => this.#snapshotDue(),
+      settle: (call, result) => this.#settle(call, result),
+    };
   }
 
   /** Gives it the state of an earlier incarnation. */
@@ -98,43 +159,19 @@ export class ActorCell implements ActorTarget {
     return { methods: this.#methods, incarnation: this.#actor.incarnation };
   }
 
-  call(request: CallRequest, reply: CallReply): (reason: unknown) => void {
+  call(request: CallRequest, reply: CallReply): CallControl {
     const { method, args, key } = request;
     const earlier = key === undefined ? undefined : this.#askAgain(key, reply);
     if (earlier !== undefined) return earlier;
-    const call = new RunningCall(this.#actor);
-    const answer = key === undefined ? reply : this.#remembering(key, reply, call);
     const refusal = this.#refusal(method, "call");
     if (refusal !== undefined) {
-      answer.error(refusal);
-      return () => undefined;
+      reply.error(refusal);
+      return { cancel: () => undefined };
     }
-    const run = this.#instance[method] as Method;
-    this.#take({
-      run: () => {
-        if (call.aborted || this.#stopped !== undefined) {
-          answer.error(this.#stopped ?? new MarinError("FRAY_CANCELLED", `The call of ${method} was cancelled before its turn.`, { data: { ran: "no" } }));
-          return undefined;
-        }
-        this.#calls.add(call);
-        let result: unknown;
-        try {
-          result = shared.calls.run(call, invoke, run, this.#instance, args);
-        } catch (error) {
-          this.#calls.delete(call);
-          answer.error(error);
-          return undefined;
-        }
-        if (isPromise(result)) return this.#settle(call, result, answer);
-        if (this.#snapshotDue()) return this.#settle(call, Promise.resolve(result), answer);
-        this.#calls.delete(call);
-        answer.result(result);
-        return undefined;
-      },
-    });
-    return (reason) => {
-      call.abort(reason);
-    };
+    const turn = new CallTurn(this.#actor, this.#inner, this.#instance[method] as Method, args, reply);
+    if (key !== undefined) turn.reply = this.#remembering(key, reply, turn);
+    this.#take(turn);
+    return turn;
   }
 
   stream(request: StreamRequest, sink: StreamSink): StreamControl {
@@ -161,7 +198,8 @@ export class ActorCell implements ActorTarget {
     else await this.#inside(() => instance[Symbol.dispose]?.());
   }
 
-  async #settle(call: RunningCall, result: PromiseLike<unknown>, reply: CallReply): Promise<void> {
+  async #settle(call: CallTurn, result: PromiseLike<unknown>): Promise<void> {
+    const { reply } = call;
     try {
       const value = await result;
       if (this.#keepSnapshot !== undefined && ++this.#sinceSnapshot >= this.#options.snapshotEvery) {
@@ -191,19 +229,19 @@ export class ActorCell implements ActorTarget {
   }
 
   /** A call that has been made before gets its answer, now or when there is one, and is not run again. Gives what cancels it. */
-  #askAgain(key: string, reply: CallReply): ((reason: unknown) => void) | undefined {
+  #askAgain(key: string, reply: CallReply): CallControl | undefined {
     const answer = this.#answers.get(key);
     if (answer !== undefined) {
       if ("value" in answer) reply.result(fromPayload(answer.value));
       else reply.error(errorFromWire(answer.error));
-      return () => undefined;
+      return { cancel: () => undefined };
     }
     const asking = this.#askers.get(key);
     asking?.replies.push(reply);
-    return asking === undefined ? undefined : (reason) => asking.call.abort(reason);
+    return asking?.call;
   }
 
-  #remembering(key: string, reply: CallReply, call: RunningCall): CallReply {
+  #remembering(key: string, reply: CallReply, call: CallTurn): CallReply {
     const replies = [reply];
     this.#askers.set(key, { replies, call });
     let kept = false;

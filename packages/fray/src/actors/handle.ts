@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { ActorCallOptions } from "../actor.js";
-import { Future } from "../future.js";
+import { Future, FutureWork } from "../future.js";
 import { checkOptions, isPassing, maxTimerMs, pause, retryMs, timedOut } from "./call-options.js";
-import type { ActorCaller } from "./caller.js";
+import type { ActorCaller, CallListener } from "./caller.js";
 import type { ActorLink } from "./link.js";
 import type { MethodKinds } from "./messages.js";
 import { ActorStream } from "./stream.js";
@@ -30,63 +30,83 @@ export function callOver(link: ActorLink, method: string, args: readonly unknown
   return options.idempotent === true ? callUntilAnswered(link, method, args, options, key) : callOnce(link, method, args, options);
 }
 
-function callOnce(link: ActorLink, method: string, args: readonly unknown[], { signal, timeoutMs }: ActorCallOptions): Future<unknown> {
-  let caller: ActorCaller | undefined;
-  let id = 0;
-  let timer: NodeJS.Timeout | undefined;
-  const { future, fulfil, reject } = Future.withResolvers<unknown>(
-    (reason) => {
-      clearTimeout(timer);
-      caller?.cancel(id, reason);
-    },
-    signal === undefined ? undefined : { signal },
-  );
-  if (signal !== undefined && future.state !== "pending") return future;
-  const send = (to: ActorCaller): void => {
-    caller = to;
-    id = to.call(link.name, method, args, undefined, {
-      result: (value) => {
-        if (timer !== undefined) clearTimeout(timer);
-        fulfil(value);
-      },
-      error: (error) => {
-        if (timer !== undefined) clearTimeout(timer);
-        reject(error);
-      },
-      lost: () => {
-        clearTimeout(timer);
-        void link.lost(to, method).then(reject);
-      },
-    });
-  };
-  if (timeoutMs !== undefined && timeoutMs < maxTimerMs) {
-    timer = setTimeout(() => {
-      const error = timedOut(link, method, timeoutMs);
-      reject(error);
-      caller?.cancel(id, error);
-    }, timeoutMs);
+function callOnce(link: ActorLink, method: string, args: readonly unknown[], options: ActorCallOptions): Future<unknown> {
+  const call = new SingleCall(link, method, args, options);
+  call.start();
+  return call.future;
+}
+
+/** A call that is made at most once. */
+class SingleCall extends FutureWork<unknown> implements CallListener {
+  readonly #link: ActorLink;
+  readonly #method: string;
+  readonly #args: readonly unknown[];
+  readonly #timeoutMs: number | undefined;
+  #caller: ActorCaller | undefined;
+  #id = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(link: ActorLink, method: string, args: readonly unknown[], { signal, timeoutMs }: ActorCallOptions) {
+    super(signal);
+    this.#link = link;
+    this.#method = method;
+    this.#args = args;
+    this.#timeoutMs = timeoutMs;
   }
-  try {
-    if (link.caller !== undefined) {
-      send(link.caller);
-      return future;
+
+  start(): void {
+    if (this.future.state !== "pending") return;
+    if (this.#timeoutMs !== undefined && this.#timeoutMs < maxTimerMs) this.#timer = setTimeout(() => this.#expire(), this.#timeoutMs);
+    const { caller } = this.#link;
+    if (caller === undefined) void this.#acquire();
+    else this.#send(caller);
+  }
+
+  result(value: unknown): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.fulfil(value);
+  }
+
+  error(error: unknown): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.reject(error);
+  }
+
+  lost(): void {
+    if (this.#caller !== undefined) void this.#link.lost(this.#caller, this.#method).then((error) => this.error(error));
+  }
+
+  // A future whose signal is aborted already is cancelled before this object's fields exist.
+  cancel(reason: unknown): void {
+    if (!(#caller in this)) return;
+    clearTimeout(this.#timer);
+    this.#caller?.cancel(this.#id, reason);
+  }
+
+  #send(caller: ActorCaller): void {
+    this.#caller = caller;
+    try {
+      this.#id = caller.call(this.#link.name, this.#method, this.#args, undefined, this);
+    } catch (error) {
+      this.error(error);
     }
-  } catch (error) {
-    clearTimeout(timer);
-    reject(error);
-    return future;
   }
-  link
-    .acquire(method)
-    .then((to) => {
+
+  async #acquire(): Promise<void> {
+    try {
+      const caller = await this.#link.acquire(this.#method);
       // It was cancelled, or its time was up, before it could be made.
-      if (future.state === "pending") send(to);
-    })
-    .catch((error: unknown) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-  return future;
+      if (this.future.state === "pending") this.#send(caller);
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  #expire(): void {
+    const error = timedOut(this.#link, this.#method, this.#timeoutMs ?? 0);
+    this.reject(error);
+    this.#caller?.cancel(this.#id, error);
+  }
 }
 
 /** Makes the call again, under the same key, until there is an answer. */

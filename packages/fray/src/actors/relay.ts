@@ -2,7 +2,7 @@ import { callOver } from "./handle.js";
 import type { ActorLink } from "./link.js";
 import type { ActorDescription, MethodKinds } from "./messages.js";
 import { ActorStream } from "./stream.js";
-import type { ActorTarget, CallReply, CallRequest, StreamControl, StreamRequest, StreamSink } from "./target.js";
+import type { ActorTarget, CallControl, CallReply, CallRequest, StreamControl, StreamRequest, StreamSink } from "./target.js";
 
 /** Offers an actor that is at the end of a link, with the link's rules: what is idempotent finds its way after a restart. */
 export class Relay implements ActorTarget {
@@ -18,7 +18,7 @@ export class Relay implements ActorTarget {
     return { methods: this.#methods, incarnation: this.#link.incarnation };
   }
 
-  call({ method, args, key }: CallRequest, reply: CallReply): (reason: unknown) => void {
+  call({ method, args, key }: CallRequest, reply: CallReply): CallControl {
     const future = callOver(this.#link, method, args, key === undefined ? {} : { idempotent: true }, key);
     future.then(
       (value) => {
@@ -28,7 +28,7 @@ export class Relay implements ActorTarget {
         reply.error(error);
       },
     );
-    return (reason) => void future.cancel(reason);
+    return { cancel: (reason) => void future.cancel(reason) };
   }
 
   stream({ method, args, window, skip }: StreamRequest, sink: StreamSink): StreamControl {

@@ -33,17 +33,20 @@ export interface StreamSink {
   error(error: unknown): void;
 }
 
-/** What the reader of a stream may ask of it. */
-export interface StreamControl {
-  grant(items: number): void;
+/** What the maker of a call may ask of it. */
+export interface CallControl {
   cancel(reason: unknown): void;
+}
+
+/** What the reader of a stream may ask of it. */
+export interface StreamControl extends CallControl {
+  grant(items: number): void;
 }
 
 /** An actor that a host offers: one of its own, or one of another host that it passes calls on to. */
 export interface ActorTarget {
   describe(): ActorDescription | Promise<ActorDescription>;
-  /** Gives what cancels the call. */
-  call(request: CallRequest, reply: CallReply): (reason: unknown) => void;
+  call(request: CallRequest, reply: CallReply): CallControl;
   stream(request: StreamRequest, sink: StreamSink): StreamControl;
   forget(key: string): void;
 }

@@ -1,4 +1,4 @@
-import { deserialize, serialize } from "node:v8";
+import { DefaultDeserializer, serialize } from "node:v8";
 import { MarinError } from "@marin/ducky";
 
 /**
@@ -17,7 +17,22 @@ export function toPayload(value: unknown, what: string): Uint8Array {
   }
 }
 
-/** The value that bytes hold; they come from the same version of Node on the same machine. */
+/** Gives each typed array memory of its own: else all of a message would share one buffer, and handing over one would take the others along. */
+class Reader extends DefaultDeserializer {
+  // @ts-expect-error -- Node calls it; its types do not have it
+  override _readHostObject(): unknown {
+    const value: unknown = (DefaultDeserializer.prototype as unknown as { _readHostObject(this: Reader): unknown })._readHostObject.call(this);
+    if (!ArrayBuffer.isView(value)) return value;
+    const { buffer, byteOffset, byteLength } = value;
+    const own = buffer.slice(byteOffset, byteOffset + byteLength);
+    if (value instanceof DataView) return new DataView(own);
+    return Buffer.isBuffer(value) ? Buffer.from(own) : Reflect.construct(value.constructor, [own]);
+  }
+}
+
+/** The value that bytes hold; they come from a version of Node that this one can read. */
 export function fromPayload(bytes: Uint8Array): unknown {
-  return deserialize(bytes);
+  const reader = new Reader(bytes);
+  reader.readHeader();
+  return reader.readValue();
 }
