@@ -19,6 +19,7 @@ afterAll(async () => {
 }, 60_000);
 afterEach(() => chaos.reset());
 
+const warm = { isolation: "warm" as const };
 const sh = (script: string) => ({ kind: "command" as const, argv: ["/bin/sh", "-c", script] });
 
 describe.concurrent("a worker", { timeout: 120_000 }, () => {
@@ -55,63 +56,24 @@ describe.concurrent("a worker", { timeout: 120_000 }, () => {
     await expect(own.reconcile({ epoch: 3, desired: [] })).rejects.toMatchObject({ code: "IRIS_CLOSED" });
   });
 
-  test("graphics processors are given by number, and come back", async () => {
-    const device = { kind: "gpu" as const, count: 1 };
-    for (let round = 0; round < 2; round += 1) {
-      const uid = await desk.order(order(sh('echo "$CUDA_VISIBLE_DEVICES"'), { resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }));
-      await desk.ended(uid);
-      expect(desk.lines(uid)).toEqual([expect.stringMatching(/^[01]$/)]);
-    }
-  });
-
   test("a command finds its place in variables; its setup runs before it", async () => {
     const uid = await desk.order(order(sh('echo "$IRIS_JOB_ID $IRIS_TASK_INDEX $IRIS_NUM_TASKS $IRIS_ATTEMPT $IRIS_PORT_MY_PORT"'), { jobId: "/c", taskIndex: 1, numTasks: 2, ports: ["my-port"], setup: ["echo first", "echo second >&2"] }));
     expect((await desk.ended(uid)).outcome.kind).toBe("returned");
     const port = desk.reports.get(uid)?.find((report) => report.type === "started")?.ports["my-port"];
     expect([...desk.lines(uid)].sort()).toEqual([`/c 1 2 0 ${String(port)}`, "first", "second"].sort());
   });
-});
 
-describe.concurrent("Truthful causes", { timeout: 120_000 }, () => {
   test.each([
     ["what a function throws", () => orderOf("throwsLate"), { kind: "threw", failure: { error: { code: "USER_BROKEN" } } }],
-    ["an exit before the answer", () => orderOf("exits", [3]), { kind: "exit", code: 3 }],
     ["a command's exit code, with its last words", () => order(sh("echo why >&2; exit 7")), { kind: "exit", code: 7, stderrTail: "why" }],
-    ["a process that is killed, with its last words", () => orderOf("killsItself"), { kind: "signal", signal: "SIGKILL", stderrTail: "these are my last words" }],
-    ["a command that is killed", () => order(sh("kill -SEGV $$")), { kind: "signal", signal: "SIGSEGV" }],
     ["its time is up", () => order(sh("sleep 600"), { timeoutMs: 300 }), { kind: "timeout", timeoutMs: 300 }],
-    ["setup fails", () => order(sh("echo never"), { setup: ["echo setting up", "false", "echo not reached"] }), { kind: "setup-failed", message: expect.stringContaining("exit code 1") as string }],
-    ["no such program", () => order({ kind: "command", argv: ["/nonexistent/program"] }), { kind: "setup-failed", message: expect.stringContaining("/nonexistent/program") as string }],
     ["no such bundle", () => order(sh("true"), { bundle: { digest: "sha256-0", root: "file:///w/" } }), { kind: "setup-failed", message: expect.stringContaining("sha256-0") as string }],
     ["no such device", () => order(sh("true"), { resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device: { kind: "gpu", count: 3 } } }), { kind: "start-failed", worker: "w" }],
-  ])("%s", async (_what, make, cause) => {
+  ])("Truthful causes: %s", async (_what, make, cause) => {
     expect((await desk.run(make())).outcome).toMatchObject({ kind: "failed", cause });
   });
 
-  test("more memory than the attempt may hold: the group is ended at once, with what it held", async () => {
-    const limitBytes = 300 * 2 ** 20;
-    const { outcome, peakMemoryBytes } = await desk.run(orderOf("holdsMemory", [2 * limitBytes], { resources: { cpu: 0, memoryBytes: limitBytes, diskBytes: 0 } }));
-    expect(outcome).toMatchObject({ kind: "failed", cause: { kind: "oom", limitBytes } });
-    expect(peakMemoryBytes).toBeGreaterThan(limitBytes);
-  });
-
-  test("a full heap of V8 is a lack of memory, too", async () => {
-    const { outcome } = await desk.run(orderOf("fillsItsHeap", [], { env: { NODE_OPTIONS: "--max-old-space-size=64" } }));
-    expect(outcome).toMatchObject({ kind: "failed", cause: { kind: "oom" } });
-  });
-
-});
-
-describe("Truthful causes", { timeout: 120_000 }, () => {
-  test("a process that cannot be started", async () => {
-    chaos.inject("process.start", { maxCount: 1 });
-    expect((await desk.run(order(sh("true")))).outcome).toMatchObject({ kind: "failed", cause: { kind: "start-failed", worker: "w", message: "A failure on purpose at process.start." } });
-    expect((await desk.run(order(sh("true")))).outcome.kind).toBe("returned");
-  });
-});
-
-describe.concurrent("Cancel leaves nothing", { timeout: 120_000 }, () => {
-  test("a process tree whose children and grandchildren ignore TERM, or have left the group, is gone within the grace and a second; ports and devices are free", async () => {
+  test("Cancel leaves nothing: a process tree whose children and grandchildren ignore TERM, or have left the group, is gone within the grace and a second; ports and devices are free", async () => {
     const device = { kind: "gpu" as const, count: 1 };
     const uid = await desk.order(orderOf("leavesItsGroup", [], { ports: ["a"], resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }));
     const { fields } = await desk.line(uid, "running");
@@ -127,24 +89,12 @@ describe.concurrent("Cancel leaves nothing", { timeout: 120_000 }, () => {
     expect((await desk.run(order(sh("true"), { resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }))).outcome.kind).toBe("returned");
   });
 
-  test("an attempt that is stopped before its process has started never starts", async () => {
+  test("Cancel leaves nothing: an attempt that is stopped before its process has started never starts", async () => {
     const uid = await desk.order(orderOf("whoAmI"));
     await desk.stop(uid, 0);
     expect((await desk.ended(uid)).outcome).toEqual({ kind: "stopped" });
     expect(desk.reports.get(uid)?.map(({ type }) => type)).not.toContain("started");
   });
-
-  test("an attempt that is asked to stop cleans up, and what it returns then is no success", async () => {
-    const uid = await desk.order(orderOf("stopsWhenAsked"));
-    await desk.line(uid, "waiting");
-    await desk.stop(uid, 60_000);
-    expect((await desk.ended(uid)).outcome).toEqual({ kind: "stopped" });
-    expect(desk.lines(uid)).toEqual(["waiting", "cleaned up", "first asked, last run"]);
-  });
-});
-
-describe.concurrent("warm processes", { timeout: 120_000 }, () => {
-  const warm = { isolation: "warm" as const };
 
   test("attempts of equal environment share one; of others, and fresh ones, do not; one that failed is not used again", async () => {
     const pidOf = async (...args: Parameters<typeof orderOf>): Promise<number> => (valueOf(await desk.run(orderOf(...args))) as Identity).pid;
@@ -157,15 +107,11 @@ describe.concurrent("warm processes", { timeout: 120_000 }, () => {
     expect(second).not.toBe(first);
     await gone([first], 60_000);
   });
+});
 
-  test("each attempt has its own context; what one says after its end is not taken for the next", async () => {
-    const pid = valueOf(await desk.run(orderOf("speaksLater", [], { ...warm, jobId: "/early" })));
-    const uid = await desk.order(orderOf("logs", [200], { ...warm, jobId: "/later" }));
-    await desk.ended(uid);
-    expect(desk.reports.get(uid)?.find((report) => report.type === "started")?.pid).toBe(pid);
-    const lines = desk.lines(uid);
-    expect(lines.filter((line) => line.startsWith("late"))).toEqual([]);
-    expect(lines.filter((line) => /^(printed|logged) \d+$/.test(line))).toHaveLength(400);
-    expect(lines).toContain("the last line");
+describe("a worker with chaos", { timeout: 120_000 }, () => {
+  test("Truthful causes: a process that cannot be started", async () => {
+    chaos.inject("process.start", { maxCount: 1 });
+    expect((await desk.run(order(sh("true")))).outcome).toMatchObject({ kind: "failed", cause: { kind: "start-failed", worker: "w", message: "A failure on purpose at process.start." } });
   });
 });
