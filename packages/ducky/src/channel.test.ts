@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { z } from "zod";
 import { acceptWebSocket, Channel, clientStream, Connection, connectWebSocket, defineService, isMarinError, listenWebSocket, MarinError, serverStream, unary, type ChannelOptions, type WebSocketServerHandle, type WebSocketServerOptions } from "./index.js";
+import { silentProxy } from "../test/silent-proxy.js";
 
 /** Waits for a condition, however busy the machine is. */
 const until: typeof expect.poll = (read) => expect.poll(read, { timeout: 20_000 });
@@ -195,6 +196,26 @@ test("a wrong token fails those that wait at once; a token that is renewed lets 
 test("a resolver and a server that never answer are given up in time", async () => {
   const never = channelTo(() => new Promise<string>(() => undefined), { maxWaitMs: 300, connectTimeoutMs: 20 });
   expect(await rejected(never.client(service).add(1))).toMatchObject({ code: "DUCKY_UNAVAILABLE", cause: { code: "DUCKY_CONNECT_FAILED", data: { connectTimeoutMs: 20 } } });
+});
+
+test("a connection on which nothing comes any more is given up, and another made; an attempt that hears nothing as well", async () => {
+  const { state, start, resolve } = counter({ keepAliveMs: 100 });
+  await start();
+  const proxy = await silentProxy(state.server?.port ?? 0);
+  cleanups.push(proxy.close);
+  let address = (): string => proxy.url;
+  const client = channelTo(() => address(), { keepAliveMs: 100, connectTimeoutMs: 200 }).client(service);
+  expect(await client.add(1)).toBe(1);
+  const call = client.hangIdempotent("through silence");
+  const lost = rejected(client.hang("lost"));
+  await until(() => state.calls).toEqual(["through silence", "lost"]);
+  proxy.hold();
+  expect(await lost).toMatchObject({ code: "DUCKY_CLOSED", cause: { code: "DUCKY_SOCKET_LOST" } });
+  // What is sent again goes to the silent proxy first.
+  const waiting = client.add(1);
+  address = resolve;
+  expect(await call).toBe("through silence");
+  expect(await waiting).toBe(2);
 });
 
 test("closing fails what waits and what is under way, and nothing is tried any more", async () => {

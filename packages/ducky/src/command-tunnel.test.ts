@@ -143,10 +143,16 @@ test("when its owner is killed with -9, the program ends with it", async () => {
   await until(survivors).toEqual([]);
 });
 
+const keygen = "ssh-keygen";
+
+function makeKey(path: string): void {
+  execFileSync(keygen, ["-q", "-t", "ed25519", "-N", "", "-f", path]);
+}
+
 const sshd = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((path) => existsSync(path));
 
 /** Where there is a real ssh, and an sshd that this user can start (root's needs a directory that its package's service makes). */
-const canSsh = has("ssh") && has("ssh-keygen") && sshd !== undefined && (userInfo().uid !== 0 || existsSync("/run/sshd"));
+const canSsh = has("ssh") && has(keygen) && sshd !== undefined && (userInfo().uid !== 0 || existsSync("/run/sshd"));
 
 function has(program: string): boolean {
   return (process.env["PATH"] ?? "").split(delimiter).some((place) => existsSync(join(place, program)));
@@ -155,7 +161,7 @@ function has(program: string): boolean {
 /** A real sshd of this user's, on loopback. */
 async function startSshd(): Promise<{ options: Pick<SshTunnelOptions, "host" | "args">; stop: () => void; directory: string }> {
   const place = directory();
-  for (const key of ["host_key", "user_key"]) execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(place, key)]);
+  for (const key of ["host_key", "user_key"]) makeKey(join(place, key));
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
   const { port } = probe.address() as AddressInfo;
@@ -195,7 +201,7 @@ test.runIf(canSsh)("through a real sshd: megabytes, a wrong key, and an ssh that
   expect(await exchange(tunnel, Buffer.from("again"))).toEqual(Buffer.from("again"));
   await tunnel.close();
   await until(clients).toEqual([]);
-  execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(place, "wrong_key")]);
+  makeKey(join(place, "wrong_key"));
   const wrong = (options.args ?? []).map((arg) => (arg.endsWith("user_key") ? join(place, "wrong_key") : arg));
   expect(await rejected(openSshTunnel({ ...options, args: [...wrong, "-o", "IdentitiesOnly=yes"], target: `127.0.0.1:${port}` }))).toMatchObject({ code: "DUCKY_TUNNEL_FAILED", message: expect.stringContaining("Permission denied") });
   expect(sshDirectories()).toEqual(before);

@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { Connection, connectWebSocket, defineService, listenWebSocket, serverStream, unary, type Transport, type WebSocketServerHandle, type WebSocketServerOptions } from "../index.js";
+import { silentProxy } from "../../test/silent-proxy.js";
 
 const service = defineService("test.ws", {
   echo: unary({ input: z.unknown(), output: z.unknown() }),
@@ -113,31 +113,10 @@ test("text instead of frames ends the connection", async () => {
   await connections[0]?.closed;
 });
 
-/** Passes TCP bytes on until it is told to hold them: both ends then see an open connection on which nothing comes. */
-async function proxyTo(port: number): Promise<{ url: string; hold(): void }> {
-  const sockets: Socket[] = [];
-  const proxy = createServer((near) => {
-    const far = connect(port, "127.0.0.1");
-    sockets.push(near, far);
-    for (const socket of [near, far]) socket.on("error", () => undefined);
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  cleanups.push(() => {
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return {
-    url: `ws://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    hold: () => {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-  };
-}
-
 test("a connection on which nothing comes any more is cut at both ends", async () => {
   const { server, connections } = await serve({ keepAliveMs: 100 });
-  const proxy = await proxyTo(server.port);
+  const proxy = await silentProxy(server.port);
+  cleanups.push(proxy.close);
   const connection = new Connection(await connectWebSocket(proxy.url, { keepAliveMs: 100 }));
   const client = connection.client(service);
   expect(await client.echo("alive")).toBe("alive");
