@@ -1,8 +1,6 @@
 export { MarinError, isMarinError, type MarinErrorOptions } from "@marin/ducky";
 export { formatBytes, parseBytes } from "./bytes.js";
 export { formatDuration, parseDuration } from "./duration.js";
-export { loadConfig, type ConfigSource, type ConfigSources, type LoadedConfig } from "./config/load.js";
-export { secretReference } from "./config/secret-reference.js";
 export { escapeControls } from "./escape.js";
 export { ManualClock, systemClock, type Clock } from "./time/clock.js";
 export { Deadline } from "./time/deadline.js";
@@ -40,6 +38,9 @@ export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOpti
 export { ownIdentity, processIdentitySchema, type ProcessIdentity } from "./process-identity.js";
 export { createStorage, openStorage, type CreateStorageOptions } from "./storage/create.js";
 export type { GcsOptions } from "./storage/gcs.js";
+export type { HfOptions } from "./storage/hf.js";
+export type { HttpOptions } from "./storage/http.js";
+export type { MirrorOptions } from "./storage/mirror.js";
 export type { S3Options } from "./storage/s3.js";
 export { readFenced, writeFenced, type FencedContent } from "./leases/fenced.js";
 export { acquireLease, withLease, type Lease, type LeaseOptions } from "./leases/lease.js";

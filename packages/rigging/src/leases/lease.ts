@@ -5,6 +5,7 @@ import { ownIdentity } from "../process-identity.js";
 import { createStorage } from "../storage/create.js";
 import type { Storage } from "../storage/storage.js";
 import { type Clock, systemClock } from "../time/clock.js";
+import { backoff } from "../time/retry.js";
 import { decodeRecord, encodeRecord, isOver, type LeaseRecord } from "./record.js";
 
 /** Settings of {@link withLease}. */
@@ -59,6 +60,7 @@ export async function acquireLease(path: string, options: LeaseOptions = {}): Pr
     throw new MarinError("RIGGING_BAD_OPTION", `The lease ${path}: ttlMs (${String(ttlMs)}) must be over 0, and refreshMs (${String(refreshMs)}) between 0 and it.`, { data: { option: "refreshMs", ttlMs, refreshMs } });
   }
   const giveUpAt = clock.monotonic() + timeoutMs;
+  const waits = backoff({ initialMs: 50, maxMs: 1000 });
   let seen: { readonly version: string; readonly since: number } | undefined;
   for (;;) {
     signal?.throwIfAborted();
@@ -84,8 +86,8 @@ export async function acquireLease(path: string, options: LeaseOptions = {}): Pr
     if (now >= giveUpAt) {
       throw new MarinError("RIGGING_LEASE_HELD", `The lease ${path} is held by ${record.holder}: wait for it, or stop it; it is free ${String(record.ttlMs)} ms after its last refresh.`, { data: { path, holder: record.holder, token: record.token, ttlMs: record.ttlMs } });
     }
-    const pollMs = Math.min(1000, Math.max(20, record.ttlMs / 10), Math.max(1, giveUpAt - now));
-    await clock.sleep(pollMs * (0.75 + Math.random() / 2), signal);
+    // Short leases and short waits are looked at often, long ones every second.
+    await clock.sleep(Math.min(waits.next().value, Math.max(20, record.ttlMs / 10), Math.max(1, giveUpAt - now)), signal);
   }
 }
 

@@ -75,8 +75,8 @@ async function* descend(storage: Storage, base: string, plan: Plan, index: numbe
 async function plansOf(pattern: string): Promise<{ readonly plans: readonly Plan[]; readonly globstar: symbol }> {
   const { braceExpand, GLOBSTAR, Minimatch } = await import("minimatch");
   const plans = braceExpand(pattern).map((part): Plan => {
-    // The scheme and what follows it are no names: "https://[::1]/a".
-    const [, root = "", rest = ""] = /^([a-z][a-z0-9+.-]+:\/\/[^/]*\/|\/*)(.*)$/is.exec(part) ?? [];
+    // A bucket or host is no name to match, "https://[::1]/a"; what follows other schemes may be: "memory://*.txt".
+    const [, root = "", rest = ""] = /^(https?:\/\/[^/]*\/|[a-z][a-z0-9+.-]+:\/\/(?:[^/*?[]*\/)?|\/*)(.*)$/is.exec(part) ?? [];
     const matcher = new Minimatch(rest, { nobrace: true, nocomment: true, nonegate: true, noext: true, preserveMultipleSlashes: true, optimizationLevel: 0, platform: "linux" });
     const segments = rest === "" ? [] : ((matcher.set[0] ?? []) as Segment[]);
     const literal = segments.findIndex((segment) => typeof segment !== "string");

@@ -31,7 +31,7 @@ export function statusOf(error: unknown): number | undefined {
 /** Whether asking again may help: the server is busy or out of order, or the connection was lost. */
 export function mayPass(error: unknown): boolean {
   const status = statusOf(error);
-  const systemCode = (error as { readonly code?: unknown } | null)?.code;
+  const systemCode = systemCodeOf(error);
   if (isMarinError(error)) return error.data["interrupted"] === true;
   const isLost = (typeof systemCode === "string" && /^(E[A-Z_]+|UND_ERR_[A-Z_]+)$/.test(systemCode)) || (error instanceof Error && error.name === "TimeoutError");
   return status === undefined ? isLost : status === 408 || status === 429 || status >= 500;
@@ -44,8 +44,10 @@ export function mayPass(error: unknown): boolean {
 export function remoteError(error: unknown, { action, path }: RemoteOperation, advice: StoreAdvice): unknown {
   if (isMarinError(error) || (error instanceof Error && error.name === "AbortError")) return error;
   const status = statusOf(error);
-  const message = withoutSecrets(error instanceof Error ? error.message : String(error));
-  const systemCode = (error as { readonly code?: unknown } | null)?.code;
+  // fetch tells why in the cause alone.
+  const told = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
+  const message = withoutSecrets(told instanceof Error ? told.message : String(told));
+  const systemCode = systemCodeOf(error);
   const data = { path, ...(status === undefined ? {} : { status }), ...(typeof systemCode === "string" ? { systemCode } : {}) };
   const make = (code: string, explanation: string): MarinError => new MarinError(code, `Cannot ${action} ${path}: ${explanation} (${message}).`, { data });
   const known = status === undefined ? undefined : explanations[status];
@@ -57,6 +59,11 @@ export function remoteError(error: unknown, { action, path }: RemoteOperation, a
     return make("RIGGING_STORAGE_UNAVAILABLE", "the server cannot be reached or is out of order; try again later");
   }
   return make("RIGGING_STORAGE_FAILED", "the server refused");
+}
+
+function systemCodeOf(error: unknown): unknown {
+  const { code, cause } = (error ?? {}) as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
+  return code ?? cause?.code;
 }
 
 /** What may stand in an error text and must not be seen: tokens, signatures, keys, the address of an upload session. */
