@@ -7,9 +7,7 @@ import { PEER_NAMES, PEERS, type PeerName } from "./peers.js";
 import { PeerError } from "./processes.js";
 import { formatTrainRow, formatWorkload } from "./table.js";
 import { benchTrain, invalidPeers, repetitionsOf, type TrainBenchOptions } from "./train.js";
-
-/** A command line that cannot be followed. */
-class UsageError extends Error {}
+import { listing, oneOf, UsageError, wholeNumber } from "./usage.js";
 
 const OPTIONS = {
   model: { type: "string", default: "tutorial" },
@@ -27,12 +25,18 @@ const OPTIONS = {
   help: { type: "boolean", default: false },
 } as const;
 
-const BENCHMARKS = ["train", "explain"];
+/** Benchmarks that read the rest of the command line themselves: `bench` gives what is to be printed, `usage` their help. */
+const OTHERS: Readonly<Record<string, () => Promise<{ readonly bench: (args: readonly string[]) => Promise<string>; readonly usage: string }>>> = {
+  scheduler: () => import("./scheduler.js"),
+};
+
+const BENCHMARKS = ["train", "explain", ...Object.keys(OTHERS)];
 const DEVICES = ["cpu", "webgpu", "cuda"];
 
 function usage(): string {
   return `Usage: pnpm bench train [options]
        pnpm bench explain [--model NAME] [--threads N] [--top N]
+       pnpm bench ${Object.keys(OTHERS).join("|")} --help
 
 train: one training step (forward, backward, clipping, AdamW) of levanter's compiled engine against other implementations of the same step.
 explain: the operations of the compiled gradient program, with FLOPs, bytes and measured times.
@@ -62,12 +66,10 @@ Exit status: 0; 1 when the losses of a row differ or levanter failed; 2 for a wr
 bench/README.md says how to install the peers.`;
 }
 
-function listing(entries: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...entries.map(([name]) => name.length));
-  return entries.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`).join("\n");
-}
-
 async function main(): Promise<void> {
+  const [first = "", ...rest] = process.argv.slice(2);
+  const other = Object.hasOwn(OTHERS, first) ? await OTHERS[first]?.() : undefined;
+  if (other !== undefined) return benchOther(other, rest);
   const { values, positionals } = parseCommandLine();
   if (values.help) return print(usage());
   if (values.list) return print(BENCHMARKS.join("\n"));
@@ -105,6 +107,16 @@ async function main(): Promise<void> {
   if (invalid.length > 0) fail(`invalid: ${invalid.join(", ")}: the losses differ from levanter's`, 1);
 }
 
+async function benchOther({ bench, usage: text }: Awaited<ReturnType<(typeof OTHERS)[string]>>, args: readonly string[]): Promise<void> {
+  if (args.includes("--help")) return print(text);
+  try {
+    print(await bench(args));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    fail(`${error.message}\n\n${text}`, 2);
+  }
+}
+
 function parseCommandLine(): ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>> {
   try {
     return parseArgs({ options: OPTIONS, allowPositionals: true });
@@ -115,17 +127,6 @@ function parseCommandLine(): ReturnType<typeof parseArgs<{ options: typeof OPTIO
 
 function optionalNumber(option: string, text: string | undefined, least: number): number | undefined {
   return text === undefined ? undefined : wholeNumber(option, text, least);
-}
-
-function wholeNumber(option: string, text: string, least: number): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < least) throw new UsageError(`--${option} ${text}: must be a whole number of at least ${least}`);
-  return value;
-}
-
-function oneOf(option: string, text: string, names: readonly string[]): string {
-  if (!names.includes(text)) throw new UsageError(`--${option} ${text}: there are ${names.join(", ")}`);
-  return text;
 }
 
 function print(text: string): void {

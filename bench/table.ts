@@ -58,7 +58,8 @@ function formatCalibration({ engine, torch }: Calibration): string {
   return `calibration, best 2048-cubed product in GFLOP/s with 1 / 2 threads: engine ${speeds(engine)}${other}`;
 }
 
-function align(rows: readonly (readonly string[])[]): string[] {
+/** Rows of cells in columns: the first to the left, the others to the right. */
+export function align(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
   return rows.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  ")}`);
 }
