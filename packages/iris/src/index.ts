@@ -63,6 +63,9 @@ export {
 export { IrisClient, type LocalClientOptions, type SubmitOptions } from "./client/client.js";
 export type { JobFilter, JobSummary, OnExisting, UserStatus, WorkerStatus } from "./client/iris-api.js";
 export type { Job, LogOptions, WaitOptions } from "./client/job.js";
+export { Iris, type IrisConnectOptions, type IrisOpenOptions } from "./iris.js";
+export type { Limits } from "./controller/admission.js";
+export type { OwnWorker } from "./controller/open.js";
 export { JobScheduler, type JobPlan, type JobSchedulerOptions } from "./job-scheduler.js";
 export type { Band, CheckedJobSpec, Device, JobSpec, Resources, Submittable } from "./jobs/job-spec.js";
 export type { Cause, Dimension, PendingReason, Shortage } from "./jobs/model.js";
@@ -84,3 +87,6 @@ export { defineExtension, provide, type ExtensionKey, type ProvidedExtension } f
 export { shardingExtension, type ShardingProvider, type SliceTopology } from "./runtime/sharding.js";
 export { remoteWorker, serveWorkerLink, type WorkerLink } from "./worker/link.js";
 export type { AttemptOrder, AttemptOutcome, DesiredAttempt, ExecEvent, ExecRequest, Observed, ObservedAttempt, ReconcileRequest, Report, WorkerInfo } from "./worker/protocol.js";
+export { chaos, type ChaosOptions, type ChaosPoint } from "./chaos/chaos.js";
+export type { ClusterBackend, ClusterCallOptions, ClusterLine, ClusterLines, ClusterSubmission, ClusterTask } from "./backends/backend.js";
+export { clusterConformance, type ConformanceCase } from "./backends/conformance.js";
