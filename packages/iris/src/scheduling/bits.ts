@@ -75,6 +75,12 @@ export function nextBit(bits: Bits, from: number): number {
 /** How many numbers are in it. */
 export function countBits(bits: Bits): number {
   let count = 0;
-  for (const word of bits) for (let rest = word; rest !== 0; rest &= rest - 1) count += 1;
+  for (let word = 0; word < bits.length; word += 1) {
+    // Neighbouring bits, then pairs, then fours are added up side by side.
+    let sums = bits[word] as number;
+    sums -= (sums >>> 1) & 0x55555555;
+    sums = (sums & 0x33333333) + ((sums >>> 2) & 0x33333333);
+    count += Math.imul((sums + (sums >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  }
   return count;
 }

@@ -1,6 +1,6 @@
 import type { Dimension, PendingReason } from "../jobs/model.js";
 import { dimensionCount, dimensionName, fits, formatAmount, formatAmounts } from "./amounts.js";
-import { hasBit, nextBit } from "./bits.js";
+import { nextBit } from "./bits.js";
 import { fitGang } from "./gangs.js";
 import type { Shape } from "./shapes.js";
 import type { WaitingJob } from "./snapshot.js";
@@ -15,17 +15,14 @@ export interface Blockage {
 
 /** Why no worker takes a task of the shape now. */
 export function blockageOf(table: WorkerTable, shape: Shape, maxStarting: number): Blockage {
-  const { amounts, device, possible, possibleCount } = shape;
+  const { amounts, device, possible, possibleCount, accepting } = shape;
   if (table.size === 0) return { dimension: "workers", text: "waits for workers: there are none", withRoom: 0 };
   if (possibleCount === 0) return { dimension: "combination", text: "waits for a worker that could run it: none of those there are now can", withRoom: 0 };
   const { free, capacity } = table;
   let withRoom = 0;
-  let accepting = 0;
   let starting = 0;
   const most: [number, number, number, number] = [-Infinity, -Infinity, -Infinity, -Infinity];
-  for (let worker = nextBit(possible, 0); worker >= 0; worker = nextBit(possible, worker + 1)) {
-    if (!hasBit(table.accepting, worker)) continue;
-    accepting += 1;
+  for (let worker = nextBit(accepting, 0); worker >= 0; worker = nextBit(accepting, worker + 1)) {
     const at = worker * dimensionCount;
     // Written out: this is most of the work where thousands of different shapes wait.
     if ((free[at] as number) > most[0]) most[0] = free[at] as number;
@@ -36,7 +33,7 @@ export function blockageOf(table: WorkerTable, shape: Shape, maxStarting: number
     withRoom += 1;
     if ((table.starting[worker] as number) >= maxStarting) starting += 1;
   }
-  if (accepting === 0) return { dimension: "workers", text: "waits for workers: none of those that could run it takes tasks at present", withRoom };
+  if (nextBit(accepting, 0) < 0) return { dimension: "workers", text: "waits for workers: none of those that could run it takes tasks at present", withRoom };
   if (withRoom > 0 && starting === withRoom) return { dimension: "building", text: `waits for a worker: those with room start ${String(maxStarting)} others already`, withRoom };
   const lacking = [0, 1, 2, 3].filter((dimension) => (amounts[dimension] as number) > Math.max(0, most[dimension] as number));
   const [first] = lacking;

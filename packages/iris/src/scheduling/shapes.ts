@@ -23,7 +23,9 @@ export interface Shape {
   readonly possible: Bits;
   /** How many those are. */
   readonly possibleCount: number;
-  /** Those of them that take new attempts, the preferred ones first: by soft constraints, then without devices that nobody asks for. */
+  /** Those of them that take new attempts. */
+  readonly accepting: Bits;
+  /** The same, by soft constraints: the preferred ones first. */
   readonly tiers: readonly Bits[];
   /** From where on the next worker with room is looked for. */
   readonly cursor: { tier: number; worker: number };
@@ -66,32 +68,24 @@ function shapeOf(table: WorkerTable, request: TaskRequest, id: number): Shape {
       if (!fits(amounts, table.capacity, worker)) removeBit(possible, worker);
     }
   }
-  let tiers = [both(possible, table.accepting)];
-  if (resources.device === undefined) tiers = split(tiers, [table.withoutDevices]);
-  tiers = split(tiers, constraints.flatMap((constraint) => (constraint.soft === true ? [table.matching(constraint)] : [])));
-  return { id, amounts, device: resources.device, untainted: table.untainted(tolerations), possible, possibleCount: countBits(possible), tiers, cursor: { tier: 0, worker: 0 } };
+  const accepting = table.allAccept ? possible : both(possible, table.accepting);
+  const tiers = byWishes(accepting, constraints.flatMap((constraint) => (constraint.soft === true ? [table.matching(constraint)] : [])));
+  return { id, amounts, device: resources.device, untainted: table.untainted(tolerations), possible, possibleCount: countBits(possible), accepting, tiers, cursor: { tier: 0, worker: 0 } };
 }
 
-/** Within workers that fulfil equally many of the wishes the given order stays; those that fulfil more come before those that fulfil fewer. */
-function split(tiers: readonly Bits[], wishes: readonly Bits[]): Bits[] {
-  if (wishes.length === 0) return [...tiers];
+/** Workers that fulfil more of the wishes come before those that fulfil fewer. */
+function byWishes(workers: Bits, wishes: readonly Bits[]): Bits[] {
   // By the number of wishes that are fulfilled.
-  let byCount: Bits[][] = [[...tiers]];
+  let tiers: Bits[] = [workers];
   for (const wish of wishes) {
-    const next: Bits[][] = Array.from({ length: byCount.length + 1 }, () => []);
-    for (const [count, group] of byCount.entries()) {
-      for (const [place, tier] of group.entries()) {
-        add(next[count + 1] as Bits[], place, both(tier, wish));
-        add(next[count] as Bits[], place, less(tier, wish));
-      }
+    const next: Bits[] = [];
+    for (const [count, tier] of tiers.entries()) {
+      const rest = next[count];
+      if (rest === undefined) next[count] = less(tier, wish);
+      else join(rest, less(tier, wish));
+      next[count + 1] = both(tier, wish);
     }
-    byCount = next;
+    tiers = next;
   }
-  return byCount.reverse().flat().filter((tier) => nextBit(tier, 0) >= 0);
-}
-
-function add(group: Bits[], place: number, bits: Bits): void {
-  const there = group[place];
-  if (there === undefined) group[place] = bits;
-  else join(there, bits);
+  return tiers.reverse();
 }

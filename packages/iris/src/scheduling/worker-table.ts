@@ -6,6 +6,7 @@ import type { SchedulingWorker } from "./snapshot.js";
 
 /** The workers with an index of their attributes, and tables of their room. */
 export class WorkerTable {
+  /** Those without devices first, so that they are what a task without one finds first; else in the given order. */
   readonly workers: readonly SchedulingWorker[];
   /** Each worker's place. */
   readonly indexOf: ReadonlyMap<string, number>;
@@ -21,8 +22,8 @@ export class WorkerTable {
   readonly tpuGangTasks: Int32Array;
   /** Those that take new attempts. */
   readonly accepting: Bits;
-  /** Those without devices. */
-  readonly withoutDevices: Bits;
+  /** Whether those are all. */
+  readonly allAccept: boolean;
   readonly #byAttribute = new Map<string, Map<string, { readonly value: AttributeValue; readonly bits: Bits }>>();
   readonly #taints = new Map<string, Bits>();
   readonly #untainted = new Map<string, Bits>();
@@ -31,20 +32,20 @@ export class WorkerTable {
   readonly #least = new Float64Array(dimensionCount).fill(Infinity);
   readonly #groups = new Map<string, ReadonlyMap<string, readonly number[]>>();
 
-  constructor(workers: readonly SchedulingWorker[]) {
+  constructor(given: readonly SchedulingWorker[]) {
+    const workers = [...given.filter(({ capacity }) => capacity.device === undefined), ...given.filter(({ capacity }) => capacity.device !== undefined)];
     const size = workers.length;
     this.workers = workers;
+    this.allAccept = workers.every(({ accepting }) => accepting !== false);
     this.indexOf = new Map(workers.map(({ name }, index) => [name, index]));
     this.capacity = new Float64Array(size * dimensionCount);
     this.starting = new Int32Array(size);
     this.tpuGangTasks = new Int32Array(size);
     this.accepting = noBits(size);
-    this.withoutDevices = noBits(size);
     for (const [index, { name, capacity, attributes, taints, accepting }] of workers.entries()) {
       addTo(this.capacity, index, amountsOf(capacity), 1);
       if (accepting !== false) addBit(this.accepting, index);
       const { device } = capacity;
-      if (device === undefined) addBit(this.withoutDevices, index);
       for (const [dimension, amount] of amountsOf(capacity).entries()) this.#least[dimension] = Math.min(this.#least[dimension] as number, amount);
       for (const [attribute, value] of Object.entries(attributes)) this.#index(attribute, value, index);
       this.#index("worker", name, index);
