@@ -13,6 +13,7 @@ import { ChangeSet } from "./change-set.js";
 import { type Endpoint, EndpointTable } from "../runtime/endpoints.js";
 import type { JobRecord } from "./job-record.js";
 import { Placement } from "./placement.js";
+import { quietClock } from "./quiet-clock.js";
 import { takeReport } from "./reports.js";
 import { jobFromRows } from "./rows.js";
 import type { Seal } from "./seal.js";
@@ -31,12 +32,14 @@ export interface ControllerSettings {
   readonly endedKept: number;
   /** Whose jobs are those that name nobody. */
   readonly user: string;
-  /** Default the system's. Its sleeps should not keep the process alive. */
+  /** Default the system's. */
   readonly clock?: Clock;
   /** Opens the log of a job. */
   readonly openLog: (job: { readonly uid: string; readonly id: string }) => LineLog;
   /** Removes the log of a job that is no longer kept. */
   readonly removeLog: (uid: string) => void;
+  /** Takes no jobs, and decides nothing. Default false. */
+  readonly readOnly?: boolean;
 }
 
 const defaultTimes = { reconcileMs: 5_000, workerTimeoutMs: 60_000, leaseMs: 30_000, graceMs: 4_000 };
@@ -70,7 +73,7 @@ export class Controller {
   readonly #announced = new Set<JobRecord>();
   #changes = new ChangeSet();
   #wakeAt = Infinity;
-  #wakeTimer: NodeJS.Timeout | undefined;
+  #wake = new AbortController();
   #endedSinceForgetting = 0;
   #closing = false;
 
@@ -90,8 +93,13 @@ export class Controller {
     );
     this.budgets = new Map(store.budgets().map(({ user, amount }) => [user, amount]));
     this.#placement = new Placement(this.clock, () => this.turns.wake());
-    this.workers = new Workers({ epoch: store.nextEpoch(), times: this.#times, clock: this.clock, controller: this });
+    this.workers = new Workers({ epoch: store.nextEpoch(), times: this.#times, clock: settings.clock ?? quietClock, controller: this });
     this.#recover();
+  }
+
+  /** Whether it has nothing to do. */
+  get idle(): boolean {
+    return this.#live.size === 0;
   }
 
   /** Whether it takes no more jobs. */
@@ -245,7 +253,7 @@ export class Controller {
   async close(shutdown: boolean): Promise<void> {
     this.#closing = true;
     await this.turns.run(() => undefined).catch(() => undefined);
-    clearTimeout(this.#wakeTimer);
+    this.#wake.abort();
     this.#placement.close();
     await this.workers.close(shutdown);
     this.turns.stop(new MarinError("IRIS_CLOSED", "The controller is closed."));
@@ -379,8 +387,13 @@ export class Controller {
   #wakeBy(at: number): void {
     if (at >= this.#wakeAt) return;
     this.#wakeAt = at;
-    clearTimeout(this.#wakeTimer);
-    this.#wakeTimer = setTimeout(() => void this.turns.run(() => this.#tick()).catch(() => undefined), Math.min(Math.max(0, at - this.clock.now()), 2 ** 31 - 1));
+    this.#wake.abort();
+    this.#wake = new AbortController();
+    // While there are jobs that wait for their time, the process stays.
+    void this.clock
+      .sleep(at - this.clock.now(), this.#wake.signal)
+      .then(() => this.turns.run(() => this.#tick()))
+      .catch(() => undefined);
   }
 
   #tick(): void {
@@ -400,18 +413,25 @@ export class Controller {
     for (const row of this.store.liveJobs()) {
       const { job, seqs } = jobFromRows(row, this.store, this.#seal, () => this.settings.openLog(row));
       this.#addLive(job);
-      for (const { current, index } of job.model.tasks) if (current !== undefined) this.workers.restore(job, current, seqs[index] ?? 0);
+      for (const { current, index } of job.model.tasks) if (current !== undefined) this.workers.restore(job, current, seqs[index] ?? 0, this.settings.readOnly !== true);
     }
     for (const { metadata, ...endpoint } of this.store.endpoints()) this.endpoints.add({ ...endpoint, metadata: JSON.parse(metadata) as Record<string, string> });
+    if (this.settings.readOnly === true) {
+      this.#closing = true;
+      return;
+    }
     // What a transition wanted beyond what was stored is found again: timers, ends of trees, places.
-    void this.turns.run(() => {
-      for (const job of [...this.#live.values()].reverse()) {
-        this.apply(job, { type: "tick" });
-        if (job.model.ended !== undefined) this.#do(job, { type: "jobEnded", state: job.model.ended.state });
-      }
-      this.#wakeBy(this.clock.now());
-      this.#placement.want();
-    });
+    void this.turns
+      .run(() => {
+        for (const job of [...this.#live.values()].reverse()) {
+          this.apply(job, { type: "tick" });
+          if (job.model.ended !== undefined) this.#do(job, { type: "jobEnded", state: job.model.ended.state });
+        }
+        this.#wakeBy(this.clock.now());
+        this.#placement.want();
+      })
+      // Whoever asks next hears why.
+      .catch(() => undefined);
   }
 
   /** The attempt, while it is its task's current one. */

@@ -8,7 +8,6 @@ import { failureToWire } from "../runtime/failure.js";
 import { Worker } from "../worker/worker.js";
 import { Controller } from "./controller.js";
 import { controllerApi } from "./controller-api.js";
-import { quietClock } from "./quiet-clock.js";
 import { memorySeal } from "./seal.js";
 import { Store } from "./store.js";
 
@@ -32,7 +31,6 @@ export async function openLocal({ name, capacity, directory }: LocalOptions): Pr
     endedInMemory: endedHeld,
     endedKept: endedHeld,
     user: ownName(),
-    clock: quietClock,
     openLog: ({ id }) => new LineLog(directory === undefined ? {} : { directory: join(directory, ...id.split("/")) }),
     removeLog: () => undefined,
   });

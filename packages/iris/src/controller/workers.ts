@@ -116,13 +116,17 @@ export class Workers {
     this.#drivers.get(worker)?.drop(uid);
   }
 
-  /** Takes over an attempt of an earlier controller. */
-  restore(job: JobRecord, attempt: AttemptModel, seq: number): void {
+  /**
+   * Takes over an attempt of an earlier controller.
+   *
+   * @param giveUp - whether its worker is given up when it does not come
+   */
+  restore(job: JobRecord, attempt: AttemptModel, seq: number, giveUp: boolean): void {
     const live = this.place(job, attempt);
     // Once it runs, all that comes before its last line has been taken, too; before that, its start may have been lost.
     live.seq = attempt.state === "RUNNING" ? Math.max(seq, job.log.lastSeq(attempt.uid)) : seq;
     const { worker } = attempt;
-    if (this.#awaited.has(worker)) return;
+    if (!giveUp || this.#awaited.has(worker)) return;
     const { workerTimeoutMs } = this.#options.times;
     this.#awaited.set(
       worker,
