@@ -1,5 +1,7 @@
 import type { Connection } from "@marin/ducky";
+import type { IrisApi } from "../client/iris-api.js";
 import { remoteIrisApi } from "../client/iris-service.js";
+import { MarinError } from "../platform.js";
 import { accompanyWithContext } from "./accompany.js";
 import { type IrisContext, getIrisCtx, runInContext, setProcessContext } from "./context.js";
 import { ExitHooks } from "./exit-hooks.js";
@@ -37,13 +39,17 @@ export function serveProcessContext(connection: Connection, identity: TaskIdenti
   const controller = new AbortController();
   const hooks = new ExitHooks();
   const channel = connectionChannel(connection, attemptUid);
-  const context = taskContext({ identity, channel, api: remoteIrisApi(connection), signal: controller.signal, hooks });
+  let ended = false;
+  // What still runs of it in a warm process must not speak for the task that comes after it.
+  const api = whileTrue(remoteIrisApi(connection), () => !ended);
+  const context = taskContext({ identity, channel, api, signal: controller.signal, hooks });
   setProcessContext(context);
   accompanyWithContext(getIrisCtx);
   const abort = (reason: Error): void => controller.abort(reason);
   const finish = async (): Promise<void> => {
     await runInContext(context, () => hooks.run(context.log));
     await channel.flush();
+    ended = true;
   };
   const task: ServedTask = { context, channel, abort, finish };
   const known = tasks.get(connection);
@@ -64,4 +70,14 @@ export function serveProcessContext(connection: Connection, identity: TaskIdenti
     },
   });
   return task;
+}
+
+/** The api as long as a condition holds. */
+function whileTrue(api: IrisApi, holds: () => boolean): IrisApi {
+  return new Proxy(api, {
+    get: (target, name, receiver) => {
+      if (holds()) return Reflect.get(target, name, receiver) as unknown;
+      throw new MarinError("IRIS_PARENT_ENDED", "The task whose code asks this has ended.");
+    },
+  });
 }
