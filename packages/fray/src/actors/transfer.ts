@@ -12,9 +12,10 @@ let used = false;
  * @param list - the `ArrayBuffer`s in it; between threads also other transferable objects, such as `MessagePort`s
  * @returns the value
  */
-export function transfer<T extends object>(value: T, list: readonly TransferListItem[]): T {
+export function transfer<T extends object>(value: T, list: readonly (TransferListItem | ArrayBufferLike)[]): T {
   used = true;
-  handedOver.set(value, list);
+  // Typed arrays' own type allows for shared memory, which is never handed over: sending it says so.
+  handedOver.set(value, list as readonly TransferListItem[]);
   return value;
 }
 
