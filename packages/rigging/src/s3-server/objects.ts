@@ -101,12 +101,12 @@ export class S3Buckets {
   complete(id: string, listed: readonly { readonly number: number; readonly etag: string }[], conditions: WriteConditions): { readonly bucket: string; readonly key: string; readonly object: KeptObject } {
     const { bucket, key, headers, parts } = this.#upload(id);
     if (listed.length === 0 || listed.some(({ number }, index) => index > 0 && number <= (listed[index - 1]?.number ?? 0))) throw new S3Refusal(400, "InvalidPartOrder", "The list of parts was not in ascending order.");
-    const contents = listed.map(({ number, etag }, index) => {
+    const contents = listed.map(({ number, etag }) => {
       const part = parts.get(number);
       if (part === undefined || unquoted(part.etag) !== unquoted(etag)) throw new S3Refusal(400, "InvalidPart", "One or more of the specified parts could not be found.");
-      if (index < listed.length - 1 && part.content.length < leastPartBytes) throw new S3Refusal(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size");
       return part.content;
     });
+    if (contents.slice(0, -1).some(({ length }) => length < leastPartBytes)) throw new S3Refusal(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size");
     const digest = md5(Buffer.concat(contents.map((content) => createHash("md5").update(content).digest())));
     const object = this.put(bucket, key, { content: Buffer.concat(contents), headers, etag: `"${digest}-${String(listed.length)}"` }, conditions);
     this.#uploads.delete(id);
