@@ -1,9 +1,9 @@
-import type { JobSummary, WireStatus } from "../src/client/iris-api.js";
+import type { IrisApi, JobSummary, WireStatus } from "../src/client/iris-api.js";
 import { checkJobSpec } from "../src/jobs/job-spec.js";
 import { inheritJobSpec } from "../src/jobs/job-spec-inheritance.js";
 import type { LogLine } from "../src/jobs/job-status.js";
 import { MarinError } from "../src/platform.js";
-import type { ServedApi } from "../src/server/served-api.js";
+
 
 /** A controller's answers, given: for tests of what is made of them. */
 export interface GivenAnswers {
@@ -24,7 +24,7 @@ export function line(message: string, more: Partial<LogLine> = {}): LogLine {
   return { time: "2026-01-01T00:00:00.000Z", level: "info", source: "log", taskIndex: 0, attempt: 0, message, ...more };
 }
 
-export function givenApi({ jobs = [], status, lines = [], then, onCall = () => undefined }: GivenAnswers): ServedApi {
+export function givenApi({ jobs = [], status, lines = [], then, onCall = () => undefined }: GivenAnswers): IrisApi {
   const known = (job: string): WireStatus => {
     if (status !== undefined && (job === status.id || job === status.uid)) return status;
     throw new MarinError("IRIS_NO_JOB", `There is no job ${job}.`);
@@ -34,7 +34,7 @@ export function givenApi({ jobs = [], status, lines = [], then, onCall = () => u
   };
   const told = <T extends object>(api: T): T =>
     Object.fromEntries(Object.entries(api).map(([name, call]) => [name, (request: unknown, options: unknown): unknown => (onCall(name, request), (call as (...given: unknown[]) => unknown)(request, options))])) as T;
-  return told<ServedApi>({
+  return told<IrisApi>({
     submit: async () => refuse(),
     status: async ({ job }) => known(job),
     list: async ({ prefix = "" }) => jobs.filter(({ id }) => id.startsWith(prefix)),

@@ -100,6 +100,8 @@ describe("a bundle", () => {
       "work/deploy/odd-name": "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n",
       "work/deploy/account.json": '{ "type": "service_account", "private_key": "x" }',
       "work/.ssh/config": "x",
+      "work/.iris/iris.db": "a controller's",
+      "work/.iris/logs/x.jsonl": "{}",
       "work/.npmrc": "//registry/:_authToken=abc\n",
       "work/sub/.npmrc": "save-exact=true\n",
       "work/src/keys.ts": 'const start = "-----BEGIN PRIVATE KEY-----";\n',
@@ -107,7 +109,7 @@ describe("a bundle", () => {
     gitFiles(repository);
     const { entries, skipped } = await readWorkspace(join(repository, "work"));
     expect(entries.map(({ path }) => path)).toEqual([".env.example", ".gitignore", "a.ts", "cache/kept", "keep.log", "src/keys.ts", "sub/.npmrc", "sub/only-here"]);
-    expect(skipped.map(({ path }) => path)).toEqual([".env", ".npmrc", ".ssh", "deploy/account.json", "deploy/odd-name", "deploy/server.pem", "sub/.env.production"]);
+    expect(skipped.map(({ path }) => path)).toEqual([".env", ".iris", ".npmrc", ".ssh", "deploy/account.json", "deploy/odd-name", "deploy/server.pem", "sub/.env.production"]);
   });
 
   it("names the largest directories when it would be too large", async () => {

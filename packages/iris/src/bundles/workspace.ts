@@ -35,10 +35,16 @@ export async function readWorkspace(directory: string, { onEntry, signal }: Work
     take: async (path, kind) => {
       const name = basename(path);
       if (never.has(name) || rules.ignores(inRepository(path) + (kind === "directory" ? "/" : ""))) return false;
+      if (kind === "directory" && (await isController(join(root, path)))) return "a controller's own directory";
       if (isSecretName(name, kind)) return "a name of files that hold secrets";
       return kind === "file" && (await holdsKey(root, path)) ? "a file that holds a key or token" : true;
     },
   });
+}
+
+/** Whether a directory is one where a controller keeps its database and its key. */
+async function isController(directory: string): Promise<boolean> {
+  return (await lstat(join(directory, "iris.db")).catch(() => undefined)) !== undefined;
 }
 
 /** The rules that hold for a directory from above it, and its place below its repository's root. */

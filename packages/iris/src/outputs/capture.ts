@@ -27,7 +27,7 @@ export interface CaptureOptions {
   /** The attempt's IRIS_OUTPUT_DIR. One that is missing holds nothing. */
   readonly directory: string;
   /** Where archives are kept. */
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, "write">;
   /** The archive's path there, which nothing has yet: `<attempt's uid>.tar.gz`. */
   readonly path: string;
   /** At most so much. */

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { type AuthChain, type Principal, authRequest, redactor, scopeCovers, toPlain } from "@marin/rigging";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import type { JobFilter, LogRequest } from "../client/iris-api.js";
+import type { IrisApi, JobFilter, LogRequest } from "../client/iris-api.js";
 import { isFinal } from "../jobs/job-status.js";
 import { type Logger, MarinError, isMarinError } from "../platform.js";
 import { failureToWire } from "../runtime/failure.js";
@@ -14,19 +14,18 @@ import { collectLines, linesResponse } from "./log-lines.js";
 import { errorPage, jobPage, type Markup, overviewPage, stylesheet } from "./pages.js";
 import type { Queries } from "./query.js";
 import { cancelBody, jobQuery, listQuery, logQuery, parseJson, parseRequest, queryBody } from "./requests.js";
-import type { ServedApi } from "./served-api.js";
 import { Slots } from "./slots.js";
 import { irisVersion } from "./version.js";
 
 /** What the application answers with. */
 export interface AppOptions extends BundleRoutes {
   /** The controller as this caller sees it. */
-  readonly api: (principal: Principal) => ServedApi;
+  readonly api: (principal: Principal) => IrisApi;
   readonly auth: AuthChain;
   /** The controller's database. Undefined: there is none. */
   readonly queries?: Queries | undefined;
   /** The page for Prometheus. */
-  readonly metrics: (api: ServedApi) => Promise<string>;
+  readonly metrics: (api: IrisApi) => Promise<string>;
   readonly log: Logger;
 }
 
@@ -46,7 +45,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   const { auth, queries, metrics, log } = options;
   const followers = new Slots(200, "followed logs");
   const app = new Hono<AppEnv>();
-  const apiOf = (c: Context<AppEnv>): ServedApi => {
+  const apiOf = (c: Context<AppEnv>): IrisApi => {
     const principal = c.get("principal");
     if (principal === undefined) throw new MarinError("RIGGING_UNAUTHENTICATED", "Not let in.", { data: { status: 401 } });
     return scopedApi(options.api(principal), principal);

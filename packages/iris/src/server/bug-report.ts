@@ -1,8 +1,7 @@
 import { arch, platform, release, totalmem } from "node:os";
 import { redactor, toPlain } from "@marin/rigging";
-import type { ApiCallOptions } from "../client/iris-api.js";
+import type { ApiCallOptions, IrisApi } from "../client/iris-api.js";
 import type { LogLine } from "../jobs/job-status.js";
-import type { ServedApi } from "./served-api.js";
 import { irisVersion } from "./version.js";
 
 /** The last lines of a log that go into a report. */
@@ -20,7 +19,7 @@ const maxChildren = 200;
  * @param now - when it is made
  * @throws MarinError IRIS_NO_JOB
  */
-export async function bugReport(api: ServedApi, job: string, now: Date, options: ApiCallOptions = {}): Promise<Record<string, unknown>> {
+export async function bugReport(api: IrisApi, job: string, now: Date, options: ApiCallOptions = {}): Promise<Record<string, unknown>> {
   const status = await api.status({ job }, options);
   const attempt = async <T>(work: () => Promise<T>): Promise<T | { readonly unavailable: string }> => {
     options.signal?.throwIfAborted();
@@ -41,7 +40,7 @@ export async function bugReport(api: ServedApi, job: string, now: Date, options:
   return toPlain(report, redactor) as Record<string, unknown>;
 }
 
-async function readLines(api: ServedApi, job: string, options: ApiCallOptions): Promise<LogLine[]> {
+async function readLines(api: IrisApi, job: string, options: ApiCallOptions): Promise<LogLine[]> {
   const all: LogLine[] = [];
   for await (const { lines } of api.logs({ job, tail: maxLines }, options)) all.push(...lines);
   return all;

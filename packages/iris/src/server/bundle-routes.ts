@@ -12,7 +12,10 @@ export interface BundleRoutes {
   readonly outputs?: Storage | undefined;
 }
 
-/** Adds GET, HEAD and PUT of `/bundles/<digest>`, and GET of `/outputs/<path>`. */
+/** Bytes of an archive of outputs at most: those of the files, and their headers. */
+const maxOutputBytes = 2 * 2 ** 30 + 64 * 2 ** 20;
+
+/** Adds GET, HEAD and PUT of `/bundles/<digest>`, and GET and PUT of `/outputs/<attempt>.tar.gz`. */
 export function addBundleRoutes<E extends Env>(app: Hono<E>, { bundles, outputs }: BundleRoutes): void {
   const uploads = new Slots(4, "uploads");
   const store = (): BundleStore => {
@@ -38,11 +41,30 @@ export function addBundleRoutes<E extends Env>(app: Hono<E>, { bundles, outputs 
       release();
     }
   });
+  app.put("/outputs/:path", async (c) => {
+    const path = c.req.param("path") ?? "";
+    if (outputs === undefined || !/^[A-Za-z0-9_-]{1,64}\.tar\.gz$/.test(path)) throw new MarinError("IRIS_BAD_REQUEST", "Outputs are kept as <attempt>.tar.gz.");
+    const release = uploads.take();
+    try {
+      await outputs.write(path, limited(c.req.raw.body), { ifAbsent: true, signal: c.req.raw.signal });
+      return c.json({ path });
+    } finally {
+      release();
+    }
+  });
   app.get("/outputs/:path", async (c) => {
     const path = c.req.param("path") ?? "";
     if (outputs === undefined || (await statOf(outputs, path)) === undefined) throw new MarinError("IRIS_NO_OUTPUTS", `There are no outputs ${path.slice(0, 200)}.`);
     return download(c, outputs.stream(path, { signal: c.req.raw.signal }));
   });
+}
+
+async function* limited(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, void> {
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    if ((bytes += chunk.length) > maxOutputBytes) throw new MarinError("IRIS_OUTPUTS_TOO_LARGE", "The outputs are larger than any may be.", { data: { status: 413 } });
+    yield chunk;
+  }
 }
 
 async function statOf(storage: Storage, path: string): Promise<unknown> {
@@ -53,7 +75,7 @@ async function statOf(storage: Storage, path: string): Promise<unknown> {
 }
 
 function download(c: Context, bytes: AsyncIterable<Uint8Array>): Response {
-  const iterator: AsyncIterator<Uint8Array, void> = bytes[Symbol.asyncIterator]();
+  const iterator = bytes[Symbol.asyncIterator]();
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

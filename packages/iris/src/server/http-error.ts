@@ -8,6 +8,7 @@ const statuses: Readonly<Record<string, number>> = {
   IRIS_NO_OUTPUTS: 404,
   IRIS_NOT_FOUND: 404,
   IRIS_JOB_EXISTS: 409,
+  RIGGING_EXISTS: 409,
   IRIS_BUSY: 429,
   IRIS_CLOSED: 503,
   IRIS_QUERY_TIMEOUT: 503,

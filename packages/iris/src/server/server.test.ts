@@ -126,7 +126,7 @@ describe("what is served", () => {
     const secret = new Secret("page-test", "s3cr3t-value-of-the-page-test");
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(1)> \u001b[31m ${secret.reveal()} &amp;`;
     const jobs = [summary("/train"), summary("/train/child", { user: hostile, pendingReason: hostile, state: "PENDING" }), summary("/other", { tasks: { [hostile]: 1 } as never, state: hostile as never })];
-    const url = await serve({ jobs, status: { ...status, pendingReason: hostile, user: hostile, tasks: [{ index: 0, state: hostile as never, attempt: 0, ports: {}, attempts: [], worker: hostile, progress: { done: 1, unit: hostile }, attempts: [] }] }, lines: [line(hostile, { fields: { [hostile]: hostile } })] });
+    const url = await serve({ jobs, status: { ...status, pendingReason: hostile, user: hostile, tasks: [{ index: 0, state: hostile as never, attempt: 0, ports: {}, worker: hostile, progress: { done: 1, unit: hostile }, attempts: [] }] }, lines: [line(hostile, { fields: { [hostile]: hostile } })] });
     for (const path of ["/", `/?prefix=${encodeURIComponent("/")}&user=${encodeURIComponent(hostile)}`, `/job?job=u1&contains=${encodeURIComponent("<")}`]) {
       const response = await fetch(url + path);
       expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import { Connection, acceptWebSocket } from "@marin/ducky";
 import { type Authenticator, type Principal, authChain, authRequest, isLoopback, loopbackTrust, redactor } from "@marin/rigging";
+import type { IrisApi } from "../client/iris-api.js";
 import { serveIrisApi } from "../client/iris-service.js";
 import { type Logger, MarinError, isMarinError, silentLogger } from "../platform.js";
 import { scopedApi } from "./access.js";
@@ -12,14 +13,13 @@ import { createApp } from "./app.js";
 import type { BundleRoutes } from "./bundle-routes.js";
 import { metricsPage } from "./metrics-page.js";
 import { Queries } from "./query.js";
-import type { ServedApi } from "./served-api.js";
 
 /** What a controller's server serves, and where. */
 export interface IrisServerOptions extends BundleRoutes {
   /** The controller as this caller sees it: `name` is the user. */
-  readonly api: (principal: Principal) => ServedApi;
+  readonly api: (principal: Principal) => IrisApi;
   /** Takes each worker that dials in. Default: workers are refused. */
-  readonly onWorker?: ((connection: Connection, principal: Principal) => void) | undefined;
+  readonly onWorker?: ((connection: Connection) => Promise<void>) | undefined;
   /** The controller's database, for queries. Default: queries are refused. */
   readonly database?: string | undefined;
   /** Address to listen on. Default "127.0.0.1". One that others reach needs `authenticators`. */
@@ -80,8 +80,12 @@ export async function startIrisServer(options: IrisServerOptions): Promise<IrisS
     sockets.upgrade(request, socket, head, {
       onConnection: (transport) => {
         const connection = new Connection(transport, { maxMessageBytes });
-        if (isWorker) onWorker(connection, principal);
-        else serveIrisApi(connection, scopedApi(api(principal), principal));
+        if (isWorker) {
+          onWorker(connection).catch((error: unknown) => {
+            log.warn("a worker was not taken", { error: redactor.redact(error instanceof Error ? error.message : String(error)) });
+            connection.close();
+          });
+        } else serveIrisApi(connection, scopedApi(api(principal), principal));
         closeAt(connection, principal.expiresAt);
       },
     });
