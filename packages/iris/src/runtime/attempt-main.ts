@@ -8,6 +8,7 @@ import { runInContext } from "./context.js";
 import { type WireFailure, failureToWire } from "./failure.js";
 import { type ServedTask, serveProcessContext } from "./process-context.js";
 import type { TaskIdentity } from "./task-identity.js";
+import type { TaskEvent } from "./task-service.js";
 
 /** What a task's process is to run. */
 export interface AttemptStart {
@@ -20,7 +21,7 @@ export interface AttemptStart {
   readonly directory: string | undefined;
   /** Variables for this attempt alone. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Written to both outputs once nothing more comes: they are read by others than the answer is. */
+  /** Stands before a log line on standard output; alone on a line of both outputs it says that nothing more comes. */
   readonly marker: string;
 }
 
@@ -32,6 +33,9 @@ export type AttemptAnswer =
   | { readonly kind: "signal"; readonly signal: string }
   | { readonly kind: "setup-failed"; readonly message: string };
 
+/** Characters of a line that surely is read as one. */
+const maxLogLine = 32_768;
+
 /** The attempt that this process runs; TERM asks it to clean up. */
 let current: ServedTask | undefined;
 let listening = false;
@@ -40,6 +44,8 @@ let listening = false;
 export function prepareAttempts(): void {
   if (listening) return;
   listening = true;
+  // What has been printed has left this process, however that ends; and who prints faster than the worker reads, waits.
+  for (const output of [process.stdout, process.stderr]) (output as unknown as { readonly _handle?: { setBlocking?(blocking: boolean): void } })._handle?.setBlocking?.(true);
   process.on("SIGTERM", () => {
     const task = current;
     if (task === undefined) process.exit(143);
@@ -60,7 +66,9 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   prepareAttempts();
   Object.assign(process.env, variables);
   if (directory !== undefined) process.chdir(directory);
-  const task = serveProcessContext(connection, identity, attemptUid);
+  // What goes on in a warm process must not write among what the next attempt prints.
+  let over = false;
+  const task = serveProcessContext(connection, identity, attemptUid, (event) => !over && writeLog(marker, event));
   current = task;
   const answer = await runInContext(task.context, async (): Promise<AttemptAnswer> => {
     try {
@@ -75,9 +83,18 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
     }
   });
   await task.finish();
+  over = true;
   for (const name of Object.keys(variables)) Reflect.deleteProperty(process.env, name);
   for (const output of [process.stdout, process.stderr]) await new Promise<void>((resolve) => output.write(`${marker}\n`, () => resolve()));
   return answer;
+}
+
+/** Among what is printed, so that it is in order with that and as safe; too long for a line, it goes the other way. */
+function writeLog(marker: string, event: TaskEvent): boolean {
+  const line = `${marker}${JSON.stringify(event)}\n`;
+  if (line.length > maxLogLine || !process.stdout.writable) return false;
+  process.stdout.write(line);
+  return true;
 }
 
 async function runEntry({ module, export: name, args }: Extract<AttemptStart["work"], { readonly kind: "entry" }>): Promise<AttemptAnswer> {

@@ -111,8 +111,10 @@ class FrayTaskProcess implements TaskProcess {
     if (run === undefined) return;
     const end = line.indexOf(run.marker);
     if (end < 0) return run.sink.printed(source, line);
-    // What it printed last had no line end.
+    // What it printed before had no line end.
     if (end > 0) run.sink.printed(source, line.slice(0, end));
+    const rest = line.slice(end + run.marker.length);
+    if (rest !== "") return run.sink.reported([JSON.parse(rest) as TaskEvent]);
     run.open.delete(source);
     if (run.open.size === 0) run.drained();
   }
