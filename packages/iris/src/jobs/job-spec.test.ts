@@ -38,8 +38,28 @@ describe("a job's spec", () => {
     [{ timeoutMs: 0 }, "timeoutMs"],
     [{ retries: 1 }, "retries"],
     [{ args: [() => 1] }, "args must be plain data"],
+    [{ command: ["true"] }, "name either an entry or a command"],
+    [{ resources: { device: { kind: "cpu" } } }, "resources.device.kind"],
+    [{ resources: { device: { kind: "gpu", count: 0 } } }, "resources.device.count"],
+    [{ constraints: [{ attribute: "region", op: "LIKE", value: "eu" }] }, "constraints.0.op"],
+    [{ constraints: [{ attribute: "speed", op: "GT", value: "2" }] }, "constraints.0.value"],
+    [{ constraints: [{ attribute: "zone", op: "EXISTS", value: "a" }] }, "value"],
+    [{ band: "URGENT" }, "band"],
+    [{ gang: { groupBy: "" } }, "gang.groupBy"],
+    [{ gang: {}, maxTaskFailures: 1 }, "maxTaskFailures: 0 for a gang"],
+    [{ backoff: { factor: 0.5 } }, "backoff.factor"],
   ])("%j is refused, naming the field", (fields, named) => {
     expect(() => checkJobSpec({ name: "train", entry: work, ...(fields as object) })).toThrow(expect.objectContaining({ code: "IRIS_BAD_JOB", message: expect.stringContaining(named) as string }));
+  });
+
+  test("may be a command instead of an entry, and not with arguments beside it", () => {
+    expect(checkJobSpec({ name: "train", command: ["python", "train.py"] })).toMatchObject({ command: ["python", "train.py"], args: [] });
+    expect(() => checkJobSpec({ name: "train" })).toThrow("name either an entry or a command");
+    expect(() => checkJobSpec({ name: "train", command: ["true"], args: [1] })).toThrow("a command's arguments stand in command");
+  });
+
+  test("a device is one, of any variant, unless it says otherwise", () => {
+    expect(checkJobSpec({ name: "train", entry: work, resources: { device: { kind: "tpu" } } }).resources.device).toEqual({ kind: "tpu", count: 1 });
   });
 
   test("comes from anything that has a toJob", async () => {
