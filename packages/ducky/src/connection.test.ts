@@ -216,9 +216,16 @@ test("values keep their types", async () => {
     date: new Date(1234567890123),
     big: 2n ** 80n,
     nothing: undefined,
+    large: new Uint8Array(10_000).fill(7),
     nested: [null, { deep: [true, -1.5, "ä\u{1F600}"] }],
   };
   expect(await client.echo(value)).toEqual(value);
+  const bytes = new Uint8Array(100_000).map((_, place) => place % 251);
+  const answer = client.echo(bytes);
+  bytes.fill(0);
+  const echoed = (await answer) as Uint8Array;
+  expect(echoed).toEqual(new Uint8Array(100_000).map((_, place) => place % 251));
+  expect(echoed.constructor).toBe(Uint8Array);
   expect(await rejected(client.echo({ f: () => 1 }))).toMatchObject({ code: "DUCKY_NOT_ENCODABLE" });
   expect(await client.echo({ toJSON: "kept" })).toEqual({ toJSON: "kept" });
 });

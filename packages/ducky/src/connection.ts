@@ -1,7 +1,7 @@
 import { connectionEnded } from "./call-errors.js";
 import type { Caller, Methods, Service, ServiceClient, ServiceHandlers } from "./contract.js";
 import { MarinError } from "./errors.js";
-import { decodeMessage, frameKinds, type AnswerFrame, type CallerFrame, type Frame } from "./frames.js";
+import { decodeMessage, frameKinds, longestFrame, type AnswerFrame, type CallerFrame, type Frame } from "./frames.js";
 import { IncomingCalls } from "./incoming.js";
 import { backlog, Outbox, tooLarge, type OutboxLimits } from "./outbox.js";
 import { OutgoingCalls } from "./outgoing.js";
@@ -12,11 +12,11 @@ import type { Transport } from "./transport.js";
 export interface ConnectionOptions {
   /** What errors call the other end. Default: "the peer". */
   readonly peer?: string | undefined;
-  /** Largest input, answer or item sent or taken, in bytes; at least 4096. Default: 64 MiB. */
+  /** Largest input, answer or item sent or taken, in bytes; from 4096 to 1 GiB. Default: 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /** Bytes that may wait to be sent before further calls are refused, in either direction; at twice as many the connection is ended. Default: four times `maxMessageBytes`. */
   readonly maxBacklogBytes?: number | undefined;
-  /** Bytes of a stream's items that may be under way or wait for the consumer; one item more may overshoot it. At least 64 KiB for a caller's stream. Default: 1 MiB. */
+  /** Bytes of a stream's items that may be under way or wait for the consumer; one item more may overshoot it. At least 64 KiB for a caller's stream. Default: 4 MiB. */
   readonly streamWindowBytes?: number | undefined;
   /** Calls of the other end that may be at work here at a time. Default: 65 536. */
   readonly maxCalls?: number | undefined;
@@ -63,9 +63,9 @@ export class Connection implements Caller {
    * @throws MarinError DUCKY_BAD_LIMIT
    */
   constructor(transport: Transport, options: ConnectionOptions = {}) {
-    const { peer = "the peer", maxMessageBytes = 64 * mebibyte, maxBacklogBytes = 4 * maxMessageBytes, streamWindowBytes: windowBytes = mebibyte, maxCalls = defaultMaxCalls } = options;
-    if (!(maxMessageBytes >= leastMaxMessageBytes)) {
-      throw new MarinError("DUCKY_BAD_LIMIT", `maxMessageBytes must be at least ${leastMaxMessageBytes}, found ${maxMessageBytes}.`, { data: { maxMessageBytes } });
+    const { peer = "the peer", maxMessageBytes = 64 * mebibyte, maxBacklogBytes = 4 * maxMessageBytes, streamWindowBytes: windowBytes = 4 * mebibyte, maxCalls = defaultMaxCalls } = options;
+    if (!(maxMessageBytes >= leastMaxMessageBytes && maxMessageBytes <= longestFrame)) {
+      throw new MarinError("DUCKY_BAD_LIMIT", `maxMessageBytes must be from ${leastMaxMessageBytes} to ${longestFrame}, found ${maxMessageBytes}.`, { data: { maxMessageBytes } });
     }
     this.#transport = transport;
     this.#limits = { peer, maxMessageBytes, maxBacklogBytes };

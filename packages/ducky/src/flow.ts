@@ -178,8 +178,8 @@ export class ItemQueue {
 
   #take(weight: number): void {
     this.#next += 1;
-    // Once for many items: cutting off the first of a long array copies the rest.
-    if (this.#next === this.#items.length || this.#next >= 1024) {
+    // Once for many items: cutting off the first of an array copies the rest.
+    if (this.#next * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#next);
       this.#next = 0;
     }

@@ -61,9 +61,16 @@ Object.defineProperty(plain, "mapAsEmptyObject", {
 /** Objects as records, each frame with a table of its own: for frames in which there are Maps as well. */
 const records = new Packr({ ...settings, useRecords: true });
 
-/** A frame begins with its length without these bytes; the highest bit says that it is one of records. */
+/** A frame begins with its length without these bytes; the two highest bits say whether it is one of records, or one of plain bytes. */
 export const headerBytes = 4;
 const recordsBit = 0x8000_0000;
+const bytesBit = 0x4000_0000;
+
+/** What the length of a frame can be at most. */
+export const longestFrame = bytesBit - 1;
+
+/** Values of so many plain bytes travel as they are, after the rest of their frame: neither end passes them through the codec. */
+const leastPlainBytes = 4_096;
 
 /** Frames smaller than this cannot hold more values than are allowed. */
 const uncountedBytes = maxValues;
@@ -74,6 +81,7 @@ const uncountedBytes = maxValues;
  * @throws whatever the codec throws at a value it has no form for (functions, symbols)
  */
 export function encodeFrame(frame: Frame): Uint8Array {
+  if ("value" in frame && frame.value instanceof Uint8Array && frame.value.constructor === Uint8Array && frame.value.length >= leastPlainBytes) return encodeBytes(frame, frame.value);
   const fields = fieldsOf(frame);
   sawMap = false;
   let bytes = plain.pack(fields, RESERVE_START_SPACE | headerBytes);
@@ -84,6 +92,18 @@ export function encodeFrame(frame: Frame): Uint8Array {
     throw new RangeError(`it holds more than ${maxValues} single values; put numbers into typed arrays`);
   }
   bytes.writeUInt32LE(asRecords ? (length | recordsBit) >>> 0 : length, 0);
+  return bytes;
+}
+
+/** Length, length of what comes before the bytes, that, the bytes. They are copied: whoever sent them may change them at once. */
+function encodeBytes({ kind, id }: Frame, value: Uint8Array): Uint8Array {
+  const head = plain.pack([kind, id]);
+  const start = headerBytes + 1 + head.length;
+  const bytes = Buffer.allocUnsafeSlow(start + value.length);
+  if (bytes.length - headerBytes <= longestFrame) bytes.writeUInt32LE((bytes.length - headerBytes) | bytesBit, 0);
+  bytes[headerBytes] = head.length;
+  bytes.set(head, headerBytes + 1);
+  bytes.set(value, start);
   return bytes;
 }
 
@@ -122,19 +142,40 @@ export function decodeMessage(message: Uint8Array, maxFrameBytes: number, tooLar
     const header = part.end;
     if (bytes.length - header <= headerBytes) throw badFrame("it ends too early", { bytes: bytes.length });
     const first = bytes.readUInt32LE(header);
-    const length = first & ~recordsBit;
+    const length = first & longestFrame;
     part.start = header + headerBytes;
     part.end = part.start + length;
     if (length + headerBytes > maxFrameBytes) throw tooLarge(length + headerBytes);
     if (length === 0 || part.end > bytes.length) throw badFrame("its length is wrong", { bytes: bytes.length });
-    if (length > uncountedBytes && countValues(bytes, part.start, part.end) > maxValues) throw badFrame(`it holds more than ${maxValues} values`, { bytes: length });
-    let fields: unknown;
-    try {
-      fields = (first >= recordsBit ? records : plain).unpack(bytes, part);
-    } catch (cause) {
-      throw badFrame("it is no MessagePack value", { bytes: length }, cause);
-    }
-    receive(checkedFrame(fields), length + headerBytes);
+    receive((first & bytesBit) === 0 ? decodeValue(bytes, part, first >= recordsBit) : decodeBytes(bytes, part), length + headerBytes);
+  }
+}
+
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+function decodeValue(bytes: Buffer, part: Part, asRecords: boolean): Frame {
+  const length = part.end - part.start;
+  if (length > uncountedBytes && countValues(bytes, part.start, part.end) > maxValues) throw badFrame(`it holds more than ${maxValues} values`, { bytes: length });
+  return checkedFrame(unpack(asRecords ? records : plain, bytes, part));
+}
+
+/** The value is a view of the message. */
+function decodeBytes(bytes: Buffer, { start, end }: Part): Frame {
+  const valueStart = start + 1 + (bytes[start] ?? 0);
+  if (valueStart > end) throw badFrame("it ends too early", { bytes: end - start });
+  const frame = checkedFrame(unpack(plain, bytes, { start: start + 1, end: valueStart }));
+  if (!("value" in frame)) throw badFrame("it carries bytes and is none that may", { kind: frame.kind });
+  return { ...frame, value: new Uint8Array(bytes.buffer, bytes.byteOffset + valueStart, end - valueStart) };
+}
+
+function unpack(codec: Packr, bytes: Buffer, part: Part): unknown {
+  try {
+    return codec.unpack(bytes, part);
+  } catch (cause) {
+    throw badFrame("it is no MessagePack value", { bytes: part.end - part.start }, cause);
   }
 }
 

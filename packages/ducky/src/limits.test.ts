@@ -187,7 +187,7 @@ test("a stream's window follows its consumer over many small items", async () =>
       },
     }),
   );
-  const connection = new Connection(portTransport(port2));
+  const connection = new Connection(portTransport(port2), { streamWindowBytes: 2 ** 20 });
   open.push(connection);
   let taken = 0;
   for await (const n of connection.client(service2).count(100_000)) {

@@ -128,7 +128,7 @@ test("a handler that does not read stops the caller's source: a bounded number o
       for await (const part of parts) bytes += part.length;
       return bytes;
     },
-  });
+  }, { streamWindowBytes: 2 ** 20 });
   const { state, items } = source(400);
   const answer = client.upload(items);
   await until(() => state.made).toBeGreaterThan(50);

@@ -80,7 +80,7 @@ function serveFuzz(connection: Connection, broken: (error: unknown) => void): vo
 /** One call of each kind. */
 function honestCalls(caller: Connection, signal?: AbortSignal): Promise<unknown>[] {
   const client = caller.client(service);
-  const value = { text: "grüße", list: [1, -2.5, null, true], map: new Map([[1, new Set(["x"])]]), bytes: new Uint8Array(40), date: new Date(5), big: 2n ** 70n };
+  const value = { text: "grüße", list: [1, -2.5, null, true], map: new Map([[1, new Set(["x"])]]), bytes: new Uint8Array(40), list2: new Float32Array(3), date: new Date(5), big: 2n ** 70n };
   const read = async (items: AsyncIterable<number>, last: number): Promise<void> => {
     for await (const n of items) if (n === last) break;
   };
@@ -89,6 +89,7 @@ function honestCalls(caller: Connection, signal?: AbortSignal): Promise<unknown>
     client.echo(value),
     client.fail("no"),
     client.hang(null, { signal, timeoutMs: 60_000 }),
+    client.echo(new Uint8Array(5_000)),
     client.sum([1, 2, 3]),
     read(client.count(30), 20),
     read(client.double([4, 5]), -1),
@@ -124,7 +125,7 @@ function singleFrames(messages: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = [];
   for (const message of messages) {
     for (let at = 0; at < message.length; ) {
-      const end = at + 4 + (message.readUInt32LE(at) & 0x7fff_ffff);
+      const end = at + 4 + (message.readUInt32LE(at) & 0x3fff_ffff);
       frames.push(message.subarray(at, end));
       at = end;
     }
@@ -160,7 +161,7 @@ function mutate(corpus: readonly Buffer[], random: () => number): Buffer {
       return message;
     }
     case 6:
-      message.writeUInt32LE([0, 1, message.length, 0x7fff_ffff, 0xffff_ffff, below(2 ** 32)][below(6)] ?? 0, 0);
+      message.writeUInt32LE([0, 1, message.length, 0x7fff_ffff, 0xffff_ffff, below(2 ** 32), (message.length - 4) | 0x4000_0000, ((message.length - 4) | 0x8000_0000) >>> 0][below(8)] ?? 0, 0);
       return message;
     case 7: {
       const wild = (): unknown => [below(10), -1, 0.5, "fuzz.service", "add", "__proto__", null, true, {}, [], 2 ** 53, below(2 ** 31), { a: 1, b: below(9) }][below(13)];

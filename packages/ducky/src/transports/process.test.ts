@@ -14,7 +14,7 @@ afterEach(() => {
 function start() {
   const child = spawn(process.execPath, ["--conditions=@marin/source", "--import", "tsx", script], { stdio: ["ignore", "inherit", "inherit", "ipc"], serialization: "advanced" });
   children.push(child);
-  const connection = new Connection(processTransport(child), { peer: "the child" });
+  const connection = new Connection(processTransport(child), { peer: "the child", streamWindowBytes: 2 ** 20 });
   return { child, connection, client: connection.client(childService) };
 }
 

@@ -53,7 +53,7 @@ test("calls over a WebSocket, one after the other and many at once", async () =>
 
 test("a stream whose consumer is slow does not pile up", async () => {
   const { server } = await serve();
-  const client = new Connection(await connectWebSocket(server.url)).client(service);
+  const client = new Connection(await connectWebSocket(server.url), { streamWindowBytes: 2 ** 20 }).client(service);
   let taken = 0;
   for await (const item of client.flood(null)) {
     taken += 1;
