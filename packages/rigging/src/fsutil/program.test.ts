@@ -45,6 +45,11 @@ async function tree(name: string): Promise<string> {
   return root;
 }
 
+/** What one of the system's own tools prints. */
+function tool(name: string, ...argv: readonly string[]): string {
+  return execFileSync(name, argv).toString();
+}
+
 test("ls, du, stat, hash, cat and rm on a disk, as coreutils say", async () => {
   const root = await tree("one");
   expect((await run(["ls", root])).out).toBe(`${root}/a.txt\n${root}/deep/\n`);
@@ -52,9 +57,9 @@ test("ls, du, stat, hash, cat and rm on a disk, as coreutils say", async () => {
   expect((await run(["ls", `${root}/**/*.txt`])).out.split("\n")).toHaveLength(4);
   expect(lines((await run(["du", "--json", "--depth", "1", root])).out)).toEqual([{ path: `${root}/`, objects: 3, bytes: 3006 }, { path: `${root}/deep/`, objects: 2, bytes: 3000 }]);
   const files = [`${root}/a.txt`, `${root}/deep/b c.txt`, `${root}/deep/er/c.txt`];
-  expect((await run(["hash", root])).out).toBe(execFileSync("sha256sum", files).toString());
-  expect((await run(["hash", "-a", "md5", ...files])).out).toBe(execFileSync("md5sum", files).toString());
-  expect((await run(["cat", ...files])).out).toBe(execFileSync("cat", files).toString());
+  expect((await run(["hash", root])).out).toBe(tool("sha256sum", ...files));
+  expect((await run(["hash", "-a", "md5", ...files])).out).toBe(tool("md5sum", ...files));
+  expect((await run(["cat", ...files])).out).toBe(tool("cat", ...files));
   expect((await run(["cat", "--start", "1", "--end", "4", `${root}/a.txt`])).out).toBe("ell");
   expect(lines((await run(["stat", "--json", `${root}/a.txt`])).out)).toMatchObject([{ path: `${root}/a.txt`, bytes: 6 }]);
   expect((await run(["rm", root])).code).toBe(1);
