@@ -109,6 +109,6 @@ export function peakBytes(): number {
 }
 
 /** Prints a report for the benchmark to read. */
-export function report(result: TrainReport | CalibrationReport): void {
+export function report(result: object): void {
   process.stdout.write(`${JSON.stringify(result)}\n`);
 }
