@@ -124,7 +124,13 @@ function named({ uid, id, name }: JobRecord): SubmittedJob {
 
 function description({ model }: JobRecord): JobDescription {
   const { args: _, env, command, setup, ...spec } = model.spec;
-  const masked = (words: readonly string[]): string[] => words.map((word) => redactor.redact(word));
+  // "--token x" is known for a secret only by the word before it.
+  const masked = (words: readonly string[]): string[] =>
+    words.map((word, index) => {
+      const before = words[index - 1] ?? "";
+      const both = redactor.redact(`${before} ${word}`);
+      return before.startsWith("-") && both.startsWith(`${before} `) ? both.slice(before.length + 1) : redactor.redact(word);
+    });
   return { ...spec, setup: masked(setup), ...(command === undefined ? {} : { command: masked(command) }), envNames: Object.keys(env) };
 }
 

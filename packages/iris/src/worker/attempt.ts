@@ -233,7 +233,7 @@ export class Attempt {
       const named = Object.keys(fields).length === 0 ? {} : { fields: toPlain(fields, redactor) as Record<string, unknown> };
       this.journal.append({ type: "log", source: "log", level, message: redactor.redact(message), ...named });
     } else if (event.type === "progress") {
-      this.journal.append({ type: "progress", progress: plainProgress(event.progress) });
+      this.journal.append({ type: "progress", progress: plainProgress(toPlain(event.progress, redactor) as unknown as typeof event.progress) });
     } else {
       const { values, step } = event;
       this.journal.append({ type: "metrics", values, ...(step === undefined ? {} : { step }) });
