@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isMarinError, MarinError } from "../errors.js";
 import type { Authenticate, Identity } from "../identity.js";
@@ -19,7 +18,7 @@ const missing = { status: 401, text: "The token is missing or wrong." };
 /** Judges a request that wants to become a connection. Takes the same time wherever a wrong token differs. */
 export async function admit(request: IncomingMessage, { token, authenticate }: Admission): Promise<Verdict> {
   const { authorization } = request.headers;
-  if (token !== undefined) return carries(authorization, token) ? { identity: undefined } : missing;
+  if (token !== undefined) return (await carries(authorization, token)) ? { identity: undefined } : missing;
   // Browsers name the page in every such request: otherwise any page a user visits could reach a server that trusts this machine.
   if (authenticate === undefined) return request.headers.origin === undefined ? { identity: undefined } : missing;
   if (authorization === undefined && isForeignPage(request)) return { status: 403, text: "Pages of other sites are refused." };
@@ -34,7 +33,9 @@ export async function admit(request: IncomingMessage, { token, authenticate }: A
   }
 }
 
-function carries(authorization: string | undefined, token: string): boolean {
+/** Loads what that takes here: worker processes start without. */
+async function carries(authorization: string | undefined, token: string): Promise<boolean> {
+  const { createHash, timingSafeEqual } = await import("node:crypto");
   const given = /^Bearer (.*)$/.exec(authorization ?? "")?.[1] ?? "";
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));

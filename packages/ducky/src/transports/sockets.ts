@@ -1,4 +1,4 @@
-import { STATUS_CODES, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
@@ -73,7 +73,7 @@ export interface SocketServerOptions extends SocketSettings, Admission {
 export async function serveSockets(options: SocketServerOptions): Promise<SocketServer> {
   const { host, port, refuse, onSocket } = options;
   requireAdmission(host, options);
-  const [{ createServer }, acceptor] = await Promise.all([import("node:http"), socketAcceptor(options)]);
+  const [{ createServer, STATUS_CODES }, acceptor] = await Promise.all([import("node:http"), socketAcceptor(options)]);
   const server = createServer((_request, response) => {
     response.writeHead(426, { "content-type": "text/plain" }).end("This address takes WebSocket connections only.\n");
   });
@@ -89,9 +89,9 @@ export async function serveSockets(options: SocketServerOptions): Promise<Socket
       deciding.delete(stream);
       clearTimeout(timer);
       if (closing || stream.destroyed) return void stream.destroy();
-      if ("status" in verdict) return refuseUpgrade(stream, verdict.status, verdict.text);
+      if ("status" in verdict) return refuseUpgrade(stream, `${verdict.status} ${STATUS_CODES[verdict.status] ?? "Error"}`, verdict.text);
       const reason = refuse(request);
-      if (reason !== undefined) return refuseUpgrade(stream, 403, reason);
+      if (reason !== undefined) return refuseUpgrade(stream, "403 Forbidden", reason);
       stream.off("error", onError);
       acceptor.accept(request, stream, head, (socket) => onSocket(socket, request, verdict.identity));
     });
@@ -117,9 +117,9 @@ export async function serveSockets(options: SocketServerOptions): Promise<Socket
 }
 
 /** Answers a request that does not become a WebSocket. */
-function refuseUpgrade(stream: Duplex, status: number, text: string): void {
+function refuseUpgrade(stream: Duplex, status: string, text: string): void {
   stream.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Error"}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );
 }
 
