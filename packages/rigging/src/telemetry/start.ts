@@ -8,7 +8,6 @@ import { backgroundClock } from "../time/clock.js";
 import { RateLimiter } from "../time/token-bucket.js";
 import { Delivery, type LossReason } from "./delivery.js";
 import { type CollectorOptions, sendToCollector } from "./http-send.js";
-import { otelTracing, redactedSpan, spanBytes } from "./otel.js";
 import { currentTracing, setTracing } from "./trace.js";
 
 /** Settings of {@link startTelemetry}. */
@@ -73,7 +72,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const { service, attributes = {}, metrics, log, sampleRatio = 1, maxRecords = 10_000, maxBytes = 16 * 2 ** 20, delayMs = 1000, retryMs = 300_000, metricsIntervalMs = 15_000, shutdownMs = maxShutdownMs } = options;
   if (!/^https?:\/\/[^@]+$/.test(options.endpoint) || !URL.canParse(options.endpoint)) throw new MarinError("RIGGING_BAD_OPTION", "The collector's endpoint must be an http or https URL without password: http://127.0.0.1:4318.", { data: { option: "endpoint" } });
   if (currentTracing() !== undefined) throw new MarinError("RIGGING_TELEMETRY_RUNS", "Telemetry runs already in this process: shut it down first.");
-  const [api, { TracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler }, sdkMetrics, { AsyncLocalStorageContextManager }, { JsonMetricsSerializer, JsonTraceSerializer }, { resourceFromAttributes }, { metricBridge }] = await Promise.all([
+  const [api, { TracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler }, sdkMetrics, { AsyncLocalStorageContextManager }, { JsonMetricsSerializer, JsonTraceSerializer }, { resourceFromAttributes }, { metricBridge }, { otelTracing, redactedSpan, spanBytes }] = await Promise.all([
     import("@opentelemetry/api"),
     import("@opentelemetry/sdk-trace"),
     import("@opentelemetry/sdk-metrics"),
@@ -81,6 +80,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     import("@opentelemetry/otlp-transformer"),
     import("@opentelemetry/resources"),
     import("./metric-bridge.js"),
+    import("./otel.js"),
   ]);
   const own = ownMetrics(metrics);
   const stats = { delivered: 0, lost: {} as Partial<Record<LossReason, number>> };
