@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ManualClock, seededRandom } from "@marin/rigging";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type TestController, continueStore, settle, submission } from "../../test/controllers.js";
-import { type Script, SimulatedWorker, ended } from "../../test/simulated-worker.js";
+import { type SimulatedController, continueStore, settle, submission } from "../testing/simulated-controller.js";
+import { type Script, SimulatedWorker, ended } from "../testing/simulated-worker.js";
 import type { SubmitRequest } from "../client/iris-api.js";
 import type { JobSpec } from "../jobs/job-spec.js";
 import { isFinal } from "../jobs/job-status.js";
@@ -15,7 +15,7 @@ const capacity = { cpu: 4, memoryBytes: 2 ** 30, diskBytes: 2 ** 30 };
 const job = (name: string, more: Partial<JobSpec> = {}): Omit<JobSpec, "entry"> => ({ name, ...more });
 
 let directory: string;
-let running: TestController[] = [];
+let running: SimulatedController[] = [];
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "iris-controller-"));
 });
@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function open(workers: readonly SimulatedWorker[], clock?: ManualClock): Promise<TestController> {
+async function open(workers: readonly SimulatedWorker[], clock?: ManualClock): Promise<SimulatedController> {
   const opened = await continueStore(join(directory, "iris.db"), { ...(clock === undefined ? {} : { clock }), times: { workerTimeoutMs: 60_000 } });
   running.push(opened);
   for (const worker of workers) opened.controller.addWorker(worker.link());
@@ -33,7 +33,7 @@ async function open(workers: readonly SimulatedWorker[], clock?: ManualClock): P
   return opened;
 }
 
-function kill(target: TestController, workers: readonly SimulatedWorker[]): void {
+function kill(target: SimulatedController, workers: readonly SimulatedWorker[]): void {
   target.kill();
   running = running.filter((each) => each !== target);
   for (const worker of workers) worker.disconnect();
@@ -60,7 +60,7 @@ describe("Kill -9 the controller mid-run", () => {
     const workers = [new SimulatedWorker("w1", capacity, script), new SimulatedWorker("w2", capacity, script)];
     const clock = new ManualClock();
     const path = join(directory, `${String(seed)}.db`);
-    const start = async (): Promise<TestController> => {
+    const start = async (): Promise<SimulatedController> => {
       const opened = await continueStore(path, { clock });
       running.push(opened);
       for (const worker of workers) opened.controller.addWorker(worker.link());
@@ -283,6 +283,6 @@ test("more than the controller takes is refused with the limit; a user's job is 
   await expect(bob.cancel({ job: uid, reason: { error: { name: "Error", message: "mine" }, stacks: [] } })).rejects.toMatchObject({ code: "IRIS_FORBIDDEN" });
   expect((await bob.status({ job: uid })).id).toBe("/ada/hers");
   await api.setBudget({ user: "ada", budget: 7 });
-  kill(running[0] as TestController, []);
+  kill(running[0] as SimulatedController, []);
   expect(await (await open([])).api.users({})).toEqual([{ user: "ada", spend: 0, budget: 7 }]);
 });

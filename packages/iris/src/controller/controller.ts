@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { SubmitRequest } from "../client/iris-api.js";
 import type { AttemptModel, Cause, JobEffect, JobModelEvent } from "../jobs/model.js";
 import { apply } from "../jobs/state-machine.js";
@@ -82,6 +83,8 @@ export class Controller {
     this.store = store;
     this.#seal = seal;
     this.closed = this.#close.signal;
+    // Everybody who waits listens to it.
+    setMaxListeners(0, this.closed);
     this.settings = settings;
     this.clock = settings.clock ?? systemClock;
     this.#limits = { ...defaultLimits, ...settings.limits };

@@ -160,14 +160,14 @@ export class WorkerDriver {
   async #serve(link: WorkerLink): Promise<void> {
     const current = (): boolean => this.#link === link && !this.#end.signal.aborted;
     let reading: Promise<void> | undefined;
-    const lost = link.closed.then(() => "closed" as const);
+    void link.closed.then(() => this.#lose(link));
     try {
       while (current()) {
         this.#changed = false;
-        const result = await Promise.race([this.#reconcile(link), lost]);
-        if (result === "closed" || !current()) break;
+        await this.#reconcile(link);
+        if (!current()) break;
         reading ??= this.#read(link, current).catch(() => this.#lose(link));
-        if (!this.#changed) await Promise.race([this.#nextTurn(), lost]);
+        if (!this.#changed) await this.#nextTurn();
       }
     } catch {
       // Unreachable is not dead: the next connection goes on where this one ended.

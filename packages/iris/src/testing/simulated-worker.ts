@@ -1,8 +1,8 @@
 import { serialize } from "node:v8";
-import { MarinError } from "../src/platform.js";
-import type { Resources } from "../src/jobs/job-spec.js";
-import type { WorkerLink } from "../src/worker/link.js";
-import type { AttemptOrder, AttemptOutcome, Observed, ReconcileRequest, Report, WorkerInfo } from "../src/worker/protocol.js";
+import { MarinError } from "../platform.js";
+import type { Resources } from "../jobs/job-spec.js";
+import type { WorkerLink } from "../worker/link.js";
+import type { AttemptOrder, AttemptOutcome, Observed, ReconcileRequest, Report, WorkerInfo } from "../worker/protocol.js";
 
 /** An attempt on a simulated worker. */
 interface SimulatedAttempt {
@@ -64,6 +64,16 @@ export class SimulatedWorker {
     this.#notify();
   }
 
+  /**
+   * Each attempt that has not ended reports something.
+   *
+   * @param told - what
+   */
+  tell(told: Told): void {
+    for (const attempt of this.#attempts.values()) if (!attempt.ended) this.#tell(attempt, told);
+    this.#notify();
+  }
+
   /** Breaks all connections: what was on its way is lost. */
   disconnect(): void {
     for (const close of this.#links) close();
@@ -109,7 +119,11 @@ export class SimulatedWorker {
     if (epoch < this.#epoch) throw new MarinError("IRIS_STALE_CONTROLLER", "simulated: a later controller has spoken");
     this.#epoch = epoch;
     const wanted = new Set(desired.map(({ attemptUid }) => attemptUid));
-    for (const uid of this.#attempts.keys()) if (!wanted.has(uid)) this.#attempts.delete(uid);
+    for (const uid of this.#attempts.keys()) {
+      if (wanted.has(uid)) continue;
+      this.#attempts.delete(uid);
+      this.#plans.delete(uid);
+    }
     const attempts = desired.map(({ attemptUid, acknowledged, order, stop }): Observed["attempts"][number] => {
       let attempt = this.#attempts.get(attemptUid);
       if (attempt === undefined && order === undefined) return { attemptUid, state: "missing", lastSeq: 0, memoryBytes: 0 };
@@ -135,6 +149,7 @@ export class SimulatedWorker {
       check();
       if (signal.aborted || epoch < this.#epoch) return;
       const batch: Report[] = [];
+      for (const uid of sent.keys()) if (!this.#attempts.has(uid)) sent.delete(uid);
       for (const { uid, journal, acknowledged } of this.#attempts.values()) {
         const from = sent.get(uid) ?? acknowledged;
         batch.push(...journal.slice(from));

@@ -1,16 +1,16 @@
 import { serialize } from "node:v8";
 import { setImmediate as immediate } from "node:timers/promises";
-import type { IrisApi, SubmitRequest } from "../src/client/iris-api.js";
-import { Controller, type ControllerSettings } from "../src/controller/controller.js";
-import { controllerApi } from "../src/controller/controller-api.js";
-import { memorySeal } from "../src/controller/seal.js";
-import { Store } from "../src/controller/store.js";
-import { checkJobSpec, type JobSpec } from "../src/jobs/job-spec.js";
-import { LineLog } from "../src/jobs/line-log.js";
-import { entry, MarinError } from "../src/platform.js";
+import type { IrisApi, SubmitRequest } from "../client/iris-api.js";
+import { Controller, type ControllerSettings } from "../controller/controller.js";
+import { controllerApi } from "../controller/controller-api.js";
+import { memorySeal } from "../controller/seal.js";
+import { Store } from "../controller/store.js";
+import { checkJobSpec, type JobSpec } from "../jobs/job-spec.js";
+import { LineLog } from "../jobs/line-log.js";
+import { entry, MarinError } from "../platform.js";
 
 /** A controller over simulated workers, and how to kill it. */
-export interface TestController {
+export interface SimulatedController {
   readonly controller: Controller;
   readonly api: IrisApi;
   /** As `kill -9` would: nothing is stored or told from now on. */
@@ -19,8 +19,13 @@ export interface TestController {
 
 const seal = memorySeal();
 
-/** Continues a store in this process. */
-export async function continueStore(path: string, settings: Partial<ControllerSettings> = {}): Promise<TestController> {
+/**
+ * Opens a controller in this process, and continues what its store holds.
+ *
+ * @param path - the store's file, or ":memory:"
+ * @param settings - in place of the usual ones
+ */
+export async function continueStore(path: string, settings: Partial<ControllerSettings> = {}): Promise<SimulatedController> {
   const store = await Store.open(path);
   const logs = new Map<string, LineLog>();
   const controller = new Controller(store, seal, {
