@@ -131,7 +131,7 @@ export function describeStorage(kind: string, place: () => SuitePlace, { without
     test.runIf(conditional)("conditional writes: only over the version that was read", async () => {
       const path = `${base()}/swap`;
       expect(await storage.readVersioned(path)).toBeUndefined();
-      await expect(storage.writeIf(path, "x", { version: "12345" })).rejects.toMatchObject({ code: "RIGGING_CHANGED", data: { path, mayHaveBeenWritten: false } });
+      await expect(storage.writeIf(path, "x", { version: "12345" })).rejects.toMatchObject({ code: "RIGGING_CHANGED", data: { path } });
       const first = await storage.writeIf(path, "one", { version: undefined });
       await expect(storage.writeIf(path, "x", { version: undefined })).rejects.toMatchObject({ code: "RIGGING_CHANGED" });
       const read = await storage.readVersioned(path);
@@ -150,6 +150,8 @@ export function describeStorage(kind: string, place: () => SuitePlace, { without
         for (;;) {
           const found = await storage.readVersioned(path);
           const names = found === undefined ? [] : (JSON.parse(Buffer.from(found.content).toString()) as string[]);
+          // An answer that was lost may have been of a write that others built on.
+          if (names.includes(name)) return;
           const written = await storage.writeIf(path, JSON.stringify([...names, name]), { version: found?.version }).catch((error: unknown) => {
             if ((error as { code?: unknown }).code !== "RIGGING_CHANGED") throw error;
           });

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isMarinError, MarinError } from "@marin/ducky";
 import type { Bucket, File, Storage as Client } from "@google-cloud/storage";
-import { retry } from "../time/retry.js";
+import { ask, inTime, sendingMs } from "./ask.js";
 import { writeConditionally } from "./conditional.js";
 import { notThatVersion } from "./changed.js";
 import { bodyOf, wholeChecked } from "./gcs-body.js";
@@ -23,7 +23,10 @@ export interface GcsOptions {
   readonly endpoint?: string;
   /** How often a request is tried again after a failure that may pass. Default 3. */
   readonly maxRetries?: number;
-  /** How long to wait for the next bytes of a read before the rest is asked for anew, in milliseconds. Default 60,000. */
+  /**
+   * How long to wait for an answer, or for the next bytes of a read, before it is asked for anew, in milliseconds. Default 15,000: Google's client
+   * does not notice a connection that breaks in the middle of a body, so that only the waiting ends it.
+   */
   readonly stallMs?: number;
 }
 
@@ -73,7 +76,7 @@ export class GcsStorage implements StorageDriver {
         version,
         signal,
         maxRetries: this.#maxRetries,
-        stallMs: this.#options.stallMs ?? 60_000,
+        stallMs: this.#stallMs,
         open: async (wanted, generation, stop) => {
           const file = await fileOf(generation);
           const body = await this.#again(stop, () => bodyOf(file, wanted, stop)).catch(async (error: unknown) => {
@@ -132,7 +135,7 @@ export class GcsStorage implements StorageDriver {
     try {
       const pieces = new Pieces(source(typeof data === "string" || data instanceof Uint8Array ? one(asBuffer(data)) : data));
       const whole = await pieces.whole(pieceBytes);
-      if (whole !== undefined) await this.#again(signal, () => file.save(whole, { ...common, resumable: false }));
+      if (whole !== undefined) await this.#again(signal, () => file.save(whole, { ...common, resumable: false }), whole.length);
       else await pipeline(Readable.from(pieces.rest(), { objectMode: false }), (await this.#uploading(path)).createWriteStream({ ...common, resumable: true, chunkSize: pieceBytes }));
     } catch (error) {
       if (sourceError !== undefined) throw sourceError.error;
@@ -163,7 +166,8 @@ export class GcsStorage implements StorageDriver {
       maxRetries: this.#maxRetries,
       attempt: async () => {
         const file = await this.#file(path);
-        await file.save(asBuffer(data), { metadata: { contentType: "application/octet-stream", metadata: { [writeMark]: mark } }, preconditionOpts: { ifGenerationMatch: version ?? 0 }, resumable: false });
+        const body = asBuffer(data);
+        await inTime(() => file.save(body, { metadata: { contentType: "application/octet-stream", metadata: { [writeMark]: mark } }, preconditionOpts: { ifGenerationMatch: version ?? 0 }, resumable: false }), this.#stallMs + sendingMs(body.length), signal);
         return String(file.metadata.generation);
       },
       judge: (error) => {
@@ -207,11 +211,13 @@ export class GcsStorage implements StorageDriver {
 
   async remove(path: string): Promise<boolean> {
     const file = await this.#file(path);
+    let tries = 0;
     try {
-      await this.#again(undefined, () => file.delete());
+      await this.#again(undefined, () => ((tries += 1), file.delete()));
       return true;
     } catch (error) {
-      if (statusOf(error) === 404) return false;
+      // After a lost answer it is gone because of the first try.
+      if (statusOf(error) === 404) return tries > 1;
       throw remoteError(error, { action: "remove", path }, advice);
     }
   }
@@ -226,9 +232,13 @@ export class GcsStorage implements StorageDriver {
     return this.#options.maxRetries ?? 3;
   }
 
+  get #stallMs(): number {
+    return this.#options.stallMs ?? 15_000;
+  }
+
   /** Asks once and again, as long as the failure may pass. */
-  #again<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    return retry(work, { attempts: this.#maxRetries + 1, retryIf: mayPass, ...(signal === undefined ? {} : { signal }) });
+  #again<T>(signal: AbortSignal | undefined, work: () => Promise<T>, bytes = 0): Promise<T> {
+    return ask(work, { attempts: this.#maxRetries + 1, timeoutMs: this.#stallMs + sendingMs(bytes), signal });
   }
 
   async #file(path: string): Promise<File> {

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { isMarinError, MarinError } from "@marin/ducky";
 import { SecretStore } from "../secrets.js";
+import { ask } from "./ask.js";
 import { notThatVersion } from "./changed.js";
 import { openRange, request } from "./http-request.js";
 import { byUtf8, isWhole, rangeOf, untilAborted } from "./range.js";
@@ -82,9 +83,9 @@ export class HfStorage implements StorageDriver {
       version,
       signal,
       maxRetries: this.#maxRetries,
-      stallMs: this.#options.stallMs ?? 60_000,
+      stallMs: this.#stallMs,
       open: async (wanted, _known, stop) => {
-        const opened = await openRange({ url, path, headers, maxRetries: this.#maxRetries, signal: stop }, wanted);
+        const opened = await openRange({ url, path, headers, maxRetries: this.#maxRetries, stallMs: this.#stallMs, signal: stop }, wanted);
         if (opened?.size !== undefined && opened.size !== bytes) throw corrupt(path, `the hub sends ${String(opened.size)} bytes, and describes ${String(bytes)}`);
         // A commit's files do not change; what stores name them differs from place to place.
         return opened === undefined ? undefined : { ...opened, version };
@@ -125,6 +126,10 @@ export class HfStorage implements StorageDriver {
     return (this.#options.endpoint ?? process.env["HF_ENDPOINT"] ?? "https://huggingface.co").replace(/\/$/, "");
   }
 
+  get #stallMs(): number {
+    return this.#options.stallMs ?? 60_000;
+  }
+
   get #maxRetries(): number {
     return this.#options.maxRetries ?? 3;
   }
@@ -151,9 +156,15 @@ export class HfStorage implements StorageDriver {
     return `${this.#endpoint}/api/${kind}/${repository}`;
   }
 
-  async #ask(path: string, url: string, signal: AbortSignal | undefined, body?: string): Promise<Response> {
+  /** What the hub answers, and where the next page of it is. */
+  async #ask(path: string, url: string, signal: AbortSignal | undefined, body?: string): Promise<{ readonly answer: unknown; readonly next: string | undefined }> {
     const headers = { ...(await this.#headers()), ...(body === undefined ? {} : { "content-type": "application/json" }) };
-    return request({ url, path, headers, maxRetries: this.#maxRetries, signal, ...(body === undefined ? {} : { method: "POST", body }) });
+    const stallMs = this.#stallMs;
+    const asked = async (stop: AbortSignal): Promise<{ readonly answer: unknown; readonly next: string | undefined }> => {
+      const response = await request({ url, path, headers, maxRetries: 0, stallMs, signal: stop, ...(body === undefined ? {} : { method: "POST", body }) });
+      return { answer: await response.json(), next: /<([^>]+)>\s*;\s*rel="next"/.exec(response.headers.get("link") ?? "")?.[1] };
+    };
+    return ask(asked, { attempts: this.#maxRetries + 1, timeoutMs: 2 * stallMs, signal });
   }
 
   #commit(path: string, place: HfPath, signal: AbortSignal | undefined): Promise<string> {
@@ -162,8 +173,8 @@ export class HfStorage implements StorageDriver {
     const known = this.#commits.get(key);
     if (known !== undefined) return known;
     const asking = this.#ask(path, `${this.#api(place)}/revision/${encodeURIComponent(place.revision)}`, signal)
-      .then((response) => response.json() as Promise<{ readonly sha?: unknown }>)
-      .then(({ sha }) => {
+      .then(({ answer }) => {
+        const { sha } = (answer ?? {}) as { readonly sha?: unknown };
         if (typeof sha === "string" && /^[0-9a-f]{40}$/.test(sha)) return sha;
         throw new MarinError("RIGGING_STORAGE_FAILED", `Cannot read ${path}: the hub names no commit for revision ${place.revision}.`, { data: { path } });
       })
@@ -179,8 +190,8 @@ export class HfStorage implements StorageDriver {
   async #describe(path: string, place: HfPath, signal: AbortSignal | undefined): Promise<HfFile | undefined> {
     try {
       const commit = await this.#commit(path, place, signal);
-      const response = await this.#ask(path, `${this.#api(place)}/paths-info/${commit}`, signal, JSON.stringify({ paths: [place.name], expand: false }));
-      return ((await response.json()) as readonly HfFile[]).find((file) => file.type === "file" && file.path === place.name);
+      const { answer } = await this.#ask(path, `${this.#api(place)}/paths-info/${commit}`, signal, JSON.stringify({ paths: [place.name], expand: false }));
+      return (answer as readonly HfFile[]).find((file) => file.type === "file" && file.path === place.name);
     } catch (error) {
       throw remoteError(error, { action: "read", path }, advice);
     }
@@ -191,9 +202,8 @@ export class HfStorage implements StorageDriver {
       const commit = await this.#commit(path, place, undefined);
       let url: string | undefined = `${this.#api(place)}/tree/${commit}${directory === "" ? "" : `/${encoded(directory)}`}?recursive=${String(isDeep)}&expand=false`;
       while (url !== undefined) {
-        const response: Response = await this.#ask(path, url, undefined);
-        yield* (await response.json()) as readonly HfFile[];
-        const next: string | undefined = /<([^>]+)>\s*;\s*rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
+        const { answer, next }: { readonly answer: unknown; readonly next: string | undefined } = await this.#ask(path, url, undefined);
+        yield* answer as readonly HfFile[];
         if (next !== undefined && !next.startsWith(`${this.#endpoint}/`)) throw new MarinError("RIGGING_STORAGE_FAILED", `Cannot list ${path}: the hub sends elsewhere for its next page.`, { data: { path } });
         url = next;
       }

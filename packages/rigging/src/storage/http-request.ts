@@ -1,5 +1,6 @@
 import { MarinError } from "@marin/ducky";
 import { retry } from "../time/retry.js";
+import { inTime } from "./ask.js";
 import { mayPass } from "./remote-error.js";
 import type { Range } from "./range.js";
 import type { OpenedBody } from "./resume.js";
@@ -14,6 +15,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly maxRetries: number;
+  /** How long to wait for the answer's head, in milliseconds. */
+  readonly stallMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -31,11 +34,11 @@ class HttpRefusal extends Error {
 }
 
 /** Asks, and again while the failure may pass. @throws an error with `status` for an answer that is no success; the errors of `fetch` */
-export async function request({ url, path, method = "GET", headers = {}, body, maxRetries, signal }: HttpRequest): Promise<Response> {
+export async function request({ url, path, method = "GET", headers = {}, body, maxRetries, stallMs, signal }: HttpRequest): Promise<Response> {
   return retry(
     async () => {
       // What is sent is what is stored: a packed body could be neither counted nor continued.
-      const response = await fetch(url, { method, headers: { "accept-encoding": "identity", ...headers }, redirect: "follow", ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) });
+      const response = await inTime((stop) => fetch(url, { method, headers: { "accept-encoding": "identity", ...headers }, redirect: "follow", ...(body === undefined ? {} : { body }), signal: stop }), stallMs, signal);
       const encoding = response.headers.get("content-encoding") ?? "identity";
       if (response.ok && encoding === "identity") return response;
       await response.body?.cancel();

@@ -38,7 +38,7 @@ export class HttpStorage implements StorageDriver {
         if ((await this.stat(path, { signal })) === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot read ${shown}: there is no such file.`, { data: { path: shown } });
         return;
       }
-      const open = (wanted: typeof range, _known: string | undefined, stop: AbortSignal): ReturnType<typeof openRange> => openRange({ url, path: shown, maxRetries: this.#maxRetries, signal: stop }, wanted);
+      const open = (wanted: typeof range, _known: string | undefined, stop: AbortSignal): ReturnType<typeof openRange> => openRange({ url, path: shown, maxRetries: this.#maxRetries, stallMs: this.#stallMs, signal: stop }, wanted);
       yield* untilAborted(resumed({ path: shown, range, version, signal, maxRetries: this.#maxRetries, stallMs: this.#stallMs, open }), signal);
     } catch (error) {
       throw remoteError(error, { action: "read", path: shown }, advice);
@@ -48,7 +48,7 @@ export class HttpStorage implements StorageDriver {
   async stat(path: string, { signal }: { readonly signal?: AbortSignal | undefined }): Promise<StorageStat | undefined> {
     const { url, shown } = parseUrl(path);
     try {
-      const response = await request({ url, path: shown, method: "HEAD", maxRetries: this.#maxRetries, signal });
+      const response = await request({ url, path: shown, method: "HEAD", maxRetries: this.#maxRetries, stallMs: this.#stallMs, signal });
       const bytes = sizeOf(response);
       if (bytes !== undefined) return { bytes, version: versionOf(response.headers, bytes) };
     } catch (error) {
@@ -67,7 +67,7 @@ export class HttpStorage implements StorageDriver {
   async #statByRange(url: string, shown: string, signal: AbortSignal | undefined): Promise<StorageStat | undefined> {
     const stop = new AbortController();
     try {
-      const opened = await openRange({ url, path: shown, maxRetries: this.#maxRetries, signal: signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]) }, { start: 0, end: 1 });
+      const opened = await openRange({ url, path: shown, maxRetries: this.#maxRetries, stallMs: this.#stallMs, signal: signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]) }, { start: 0, end: 1 });
       if (opened === undefined) return { bytes: 0, version: "empty" };
       if (opened.size === undefined) throw new MarinError("RIGGING_STORAGE_FAILED", `Cannot tell the size of ${shown}: the server does not say; read it whole.`, { data: { path: shown } });
       return { bytes: opened.size, version: opened.version ?? "" };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { retry } from "../time/retry.js";
+import { ask, sendingMs } from "./ask.js";
 import { pieceBytes } from "./pieces.js";
-import { mayPass, statusOf } from "./remote-error.js";
+import { statusOf } from "./remote-error.js";
 
 /** An object that is too long for one request. */
 export interface PartsUpload {
@@ -19,7 +19,9 @@ export interface PartsUpload {
   readonly signal: AbortSignal | undefined;
   /** The mark of this write. */
   readonly mark: string;
-  readonly maxRetries: number;
+  /** Tries of each request, and how long one may take beside sending its bytes, in milliseconds. */
+  readonly attempts: number;
+  readonly timeoutMs: number;
   /** What is there, by its mark. */
   readonly markOf: () => Promise<{ readonly mark: string | undefined } | undefined>;
 }
@@ -30,23 +32,23 @@ function bytesOfPart(number: number): number {
 }
 
 /** Sends an object in parts. It appears when all are there; after a failure the parts are given up. @throws errors of the client, and of the chunks */
-export async function uploadParts({ client, library, target, chunks, ifAbsent, signal, mark, maxRetries, markOf }: PartsUpload): Promise<void> {
-  const again = <T>(work: () => Promise<T>): Promise<T> => retry(work, { attempts: maxRetries + 1, retryIf: mayPass, ...(signal === undefined ? {} : { signal }) });
-  const { UploadId } = await again(() => client.send(new library.CreateMultipartUploadCommand({ ...target, ContentType: "application/octet-stream", Metadata: { "marin-write": mark } })));
+export async function uploadParts({ client, library, target, chunks, ifAbsent, signal, mark, attempts, timeoutMs, markOf }: PartsUpload): Promise<void> {
+  const again = <T>(work: (abortSignal: AbortSignal) => Promise<T>, bytes = 0): Promise<T> => ask(work, { attempts, timeoutMs: timeoutMs + sendingMs(bytes), signal });
+  const { UploadId } = await again((abortSignal) => client.send(new library.CreateMultipartUploadCommand({ ...target, ContentType: "application/octet-stream", Metadata: { "marin-write": mark } }), { abortSignal }));
   try {
     const Parts: { PartNumber: number; ETag: string | undefined }[] = [];
     for await (const body of partsOf(chunks)) {
       const PartNumber = Parts.length + 1;
       const ContentMD5 = createHash("md5").update(body).digest("base64");
-      const { ETag } = await again(() => client.send(new library.UploadPartCommand({ ...target, UploadId, PartNumber, Body: body, ContentMD5 })));
+      const { ETag } = await again((abortSignal) => client.send(new library.UploadPartCommand({ ...target, UploadId, PartNumber, Body: body, ContentMD5 }), { abortSignal }), body.length);
       Parts.push({ PartNumber, ETag });
     }
     signal?.throwIfAborted();
     let tries = 0;
-    await again(async () => {
+    await again(async (abortSignal) => {
       tries += 1;
       try {
-        await client.send(new library.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts }, ...(ifAbsent ? { IfNoneMatch: "*" } : {}) }));
+        await client.send(new library.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts }, ...(ifAbsent ? { IfNoneMatch: "*" } : {}) }), { abortSignal });
       } catch (error) {
         // After a lost answer the upload is no longer known, or its own object is in its way.
         const mayBeDone = tries > 1 && (statusOf(error) === 404 || statusOf(error) === 412);
@@ -55,7 +57,7 @@ export async function uploadParts({ client, library, target, chunks, ifAbsent, s
       }
     });
   } catch (error) {
-    await client.send(new library.AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => undefined);
+    await ask((abortSignal) => client.send(new library.AbortMultipartUploadCommand({ ...target, UploadId }), { abortSignal }), { attempts, timeoutMs, signal: undefined }).catch(() => undefined);
     throw error;
   }
 }

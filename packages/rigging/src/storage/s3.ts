@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { isMarinError, MarinError } from "@marin/ducky";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Secret } from "../secrets.js";
-import { retry } from "../time/retry.js";
+import { ask, sendingMs } from "./ask.js";
 import { notThatVersion } from "./changed.js";
 import { writeConditionally } from "./conditional.js";
 import { asBuffer, pieceBytes, Pieces } from "./pieces.js";
@@ -26,7 +26,7 @@ export interface S3Options {
   readonly pathStyle?: boolean;
   /** How often a request is tried again after a failure that may pass. Default 3. */
   readonly maxRetries?: number;
-  /** How long to wait for the next bytes of a read before the rest is asked for anew, in milliseconds. Default 60,000. */
+  /** How long to wait for an answer, or for the next bytes of a read, before it is asked for anew, in milliseconds. Default 60,000. */
   readonly stallMs?: number;
 }
 
@@ -75,9 +75,8 @@ export class S3Storage implements StorageDriver {
         if (found === undefined) throw notFound("read", path);
         return;
       }
-      const stallMs = this.#options.stallMs ?? 60_000;
       yield* untilAborted(
-        resumed({ path, range, version, signal, maxRetries: this.#maxRetries, stallMs, open: (wanted, known, stop) => this.#open(path, wanted, known, stop) }),
+        resumed({ path, range, version, signal, maxRetries: this.#maxRetries, stallMs: this.#stallMs, open: (wanted, known, stop) => this.#open(path, wanted, known, stop) }),
         signal,
       );
     } catch (error) {
@@ -89,7 +88,7 @@ export class S3Storage implements StorageDriver {
   async stat(path: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<StorageStat | undefined> {
     const { client, library } = await this.#connect();
     try {
-      const { ContentLength, ETag } = await this.#again(signal, () => client.send(new library.HeadObjectCommand(parsePath(path, false)), abortable(signal)));
+      const { ContentLength, ETag } = await this.#again(signal, (abortSignal) => client.send(new library.HeadObjectCommand(parsePath(path, false)), { abortSignal }));
       return { bytes: ContentLength ?? 0, version: ETag ?? "" };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
@@ -125,7 +124,7 @@ export class S3Storage implements StorageDriver {
         return;
       }
       const connected = await this.#connect();
-      await uploadParts({ ...connected, target: parsePath(path, false), path, chunks: pieces.rest(), ifAbsent, signal, mark: randomUUID(), maxRetries: this.#maxRetries, markOf: () => this.#current(path) });
+      await uploadParts({ ...connected, target: parsePath(path, false), path, chunks: pieces.rest(), ifAbsent, signal, mark: randomUUID(), attempts: this.#maxRetries + 1, timeoutMs: this.#stallMs, markOf: () => this.#current(path) });
     } catch (error) {
       if (sourceError !== undefined) throw sourceError.error;
       signal?.throwIfAborted();
@@ -139,7 +138,7 @@ export class S3Storage implements StorageDriver {
     // The store answers the same whether there was one or not.
     if ((await this.stat(path)) === undefined) return false;
     try {
-      await this.#again(undefined, () => client.send(new library.DeleteObjectCommand(parsePath(path, false))));
+      await this.#again(undefined, (abortSignal) => client.send(new library.DeleteObjectCommand(parsePath(path, false)), { abortSignal }));
       return true;
     } catch (error) {
       throw remoteError(error, { action: "remove", path }, advice);
@@ -154,7 +153,7 @@ export class S3Storage implements StorageDriver {
       return opened;
     };
     try {
-      const content = await gather(resumed({ path, range: { start: 0, end: Infinity }, version: undefined, signal, maxRetries: this.#maxRetries, stallMs: this.#options.stallMs ?? 60_000, open }));
+      const content = await gather(resumed({ path, range: { start: 0, end: Infinity }, version: undefined, signal, maxRetries: this.#maxRetries, stallMs: this.#stallMs, open }));
       return { content, version };
     } catch (error) {
       if (statusOf(error) === 404 && (error as Error).name !== "NoSuchBucket") return undefined;
@@ -194,10 +193,14 @@ export class S3Storage implements StorageDriver {
     const { client, library } = await this.#connect();
     const CopySource = `${source.Bucket}/${source.Key.split("/").map(encodeURIComponent).join("/")}`;
     try {
-      await this.#again(options.signal, () => client.send(new library.CopyObjectCommand({ ...target, CopySource }), abortable(options.signal)));
+      await this.#again(options.signal, (abortSignal) => client.send(new library.CopyObjectCommand({ ...target, CopySource }), { abortSignal }));
     } catch (error) {
       throw remoteError(error, { action: "copy", path: from }, advice);
     }
+  }
+
+  get #stallMs(): number {
+    return this.#options.stallMs ?? 60_000;
   }
 
   get #maxRetries(): number {
@@ -205,8 +208,8 @@ export class S3Storage implements StorageDriver {
   }
 
   /** Asks once and again, as long as the failure may pass. */
-  #again<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    return retry(work, { attempts: this.#maxRetries + 1, retryIf: mayPass, ...(signal === undefined ? {} : { signal }) });
+  #again<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return ask(work, { attempts: this.#maxRetries + 1, timeoutMs: this.#stallMs, signal });
   }
 
   async #open(path: string, { start, end }: Range, version: string | undefined, stop: AbortSignal): Promise<OpenedBody | undefined> {
@@ -214,7 +217,7 @@ export class S3Storage implements StorageDriver {
     const isWhole = start === 0 && end === Infinity;
     const input = { ...parsePath(path, false), ...(isWhole ? {} : { Range: `bytes=${String(start)}-${end === Infinity ? "" : String(end - 1)}` }), ...(version === undefined ? {} : { IfMatch: version }) };
     try {
-      const { Body, ContentLength, ETag } = await this.#again(stop, () => client.send(new library.GetObjectCommand(input), { abortSignal: stop }));
+      const { Body, ContentLength, ETag } = await this.#again(stop, (abortSignal) => client.send(new library.GetObjectCommand(input), { abortSignal }));
       const body = Body as Readable;
       stop.addEventListener("abort", () => void body.destroy(), { once: true });
       return { chunks: body, bytes: ContentLength, version: ETag };
@@ -229,14 +232,14 @@ export class S3Storage implements StorageDriver {
     const { client, library } = await this.#connect();
     const ContentMD5 = createHash("md5").update(body).digest("base64");
     const input = { ...parsePath(path, false), ...condition, Body: body, ContentMD5, ContentType: "application/octet-stream", Metadata: { [writeMark]: mark } };
-    const { ETag } = await retry(() => client.send(new library.PutObjectCommand(input), abortable(signal)), { attempts, retryIf: mayPass, ...(signal === undefined ? {} : { signal }) });
+    const { ETag } = await ask((abortSignal) => client.send(new library.PutObjectCommand(input), { abortSignal }), { attempts, timeoutMs: this.#stallMs + sendingMs(body.length), signal });
     return ETag ?? "";
   }
 
   async #current(path: string): Promise<{ readonly version: string; readonly mark: string | undefined } | undefined> {
     const { client, library } = await this.#connect();
     try {
-      const { ETag, Metadata } = await this.#again(undefined, () => client.send(new library.HeadObjectCommand(parsePath(path, false))));
+      const { ETag, Metadata } = await this.#again(undefined, (abortSignal) => client.send(new library.HeadObjectCommand(parsePath(path, false)), { abortSignal }));
       return { version: ETag ?? "", mark: Metadata?.[writeMark] };
     } catch (error) {
       if (statusOf(error) === 404) return undefined;
@@ -252,7 +255,7 @@ export class S3Storage implements StorageDriver {
     let token: string | undefined;
     do {
       const input = { Bucket, Prefix: Key, EncodingType: "url" as const, ...(delimiter === undefined ? {} : { Delimiter: delimiter }), ...(token === undefined ? {} : { ContinuationToken: token }) };
-      const page = await this.#again(undefined, () => client.send(new library.ListObjectsV2Command(input))).catch((error: unknown) => {
+      const page = await this.#again(undefined, (abortSignal) => client.send(new library.ListObjectsV2Command(input), { abortSignal })).catch((error: unknown) => {
         throw remoteError(error, { action: "list", path: prefix }, advice);
       });
       yield* sortedEntries([
@@ -304,10 +307,6 @@ function parsePath(path: string, isPrefix: boolean): { readonly Bucket: string; 
   const [, Bucket, Key] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/s.exec(path) ?? [];
   if (Bucket !== undefined && (isPrefix || (Key !== undefined && Key !== "")) && Buffer.byteLength(Key ?? "") <= 1024) return { Bucket, Key: Key ?? "" };
   throw new MarinError("RIGGING_BAD_PATH", `${path} is no path of a bucket: it has the form s3://bucket/key, the key at most 1024 bytes.`, { data: { path } });
-}
-
-function abortable(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
-  return signal === undefined ? {} : { abortSignal: signal };
 }
 
 function notFound(action: string, path: string): MarinError {
