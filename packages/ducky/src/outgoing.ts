@@ -18,13 +18,13 @@ export interface OutgoingOptions {
 /** What an open call does with its answer. */
 interface Answered {
   /** The one answer; absent for a method that answers with a stream. */
-  readonly result?: (value: unknown) => void;
+  result?(value: unknown): void;
   /** Takes the answer's items. */
-  readonly queue?: ItemQueue;
+  readonly queue?: ItemQueue | undefined;
   /** Sends the caller's items. */
-  readonly sender?: ItemSender;
+  readonly sender?: ItemSender | undefined;
   /** The call has failed; `atOnce`: without the items that still wait for the consumer. */
-  readonly fail: (error: unknown, atOnce: boolean) => void;
+  fail(error: unknown, atOnce: boolean): void;
 }
 
 /** The calls this end has made and that have no answer yet. */
@@ -47,12 +47,10 @@ export class OutgoingCalls {
   unary(name: CallName, method: UnaryMethod, input: unknown, options: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       options.signal?.throwIfAborted();
-      const start = (): void => {
-        this.#start(name, method, input, options, singleAnswer(name, method, resolve, reject));
-      };
+      const answered = new SingleAnswer(name, method, resolve, reject);
       const checked = validate(method.input, input, "input", name.service, name.method);
-      if (checked instanceof Promise) checked.then(start).catch(reject);
-      else start();
+      if (checked instanceof Promise) checked.then(() => this.#start(name, method, input, options, answered)).catch(reject);
+      else this.#start(name, method, input, options, answered);
     });
   }
 
@@ -61,7 +59,7 @@ export class OutgoingCalls {
     return new Promise((resolve, reject) => {
       options.signal?.throwIfAborted();
       const sender = new ItemSender(firstInputCredit);
-      const call = this.#start(name, method, null, options, { ...singleAnswer(name, method, resolve, reject), sender });
+      const call = this.#start(name, method, null, options, new SingleAnswer(name, method, resolve, reject, sender));
       this.#sendItems(call, sender, items);
     });
   }
@@ -107,7 +105,7 @@ export class OutgoingCalls {
       queue.fail(error, atOnce);
     };
     const sender = items === undefined ? undefined : new ItemSender(firstInputCredit);
-    const call = this.#start(name, method, input, options, { queue, fail, ...(sender === undefined ? {} : { sender }) });
+    const call = this.#start(name, method, input, options, { queue, sender, fail });
     id = call.id;
     if (items !== undefined && sender !== undefined) this.#sendItems(call, sender, items);
     try {
@@ -213,12 +211,12 @@ class OpenCall {
   }
 
   receive(frame: AnswerFrame, bytes: number): void {
-    const { result, queue, sender } = this.#answered;
+    const { queue, sender } = this.#answered;
     switch (frame.kind) {
       case frameKinds.result:
-        if (result === undefined) throw this.#unexpected("a single answer");
+        if (this.#answered.result === undefined) throw this.#unexpected("a single answer");
         this.#end();
-        result(frame.value);
+        this.#answered.result(frame.value);
         return;
       case frameKinds.item:
         if (queue === undefined) throw this.#unexpected("an item");
@@ -266,17 +264,32 @@ class OpenCall {
 }
 
 /** Settles a promise with the one answer, once it is checked. */
-function singleAnswer(name: CallName, method: Method, resolve: (value: unknown) => void, reject: (error: unknown) => void): Answered & { readonly result: (value: unknown) => void } {
-  return {
-    result: (value) => {
-      try {
-        resolve(validate(method.output, value, "output", name.service, name.method));
-      } catch (error) {
-        reject(error);
-      }
-    },
-    fail: reject,
-  };
+class SingleAnswer implements Answered {
+  readonly sender: ItemSender | undefined;
+  readonly #name: CallName;
+  readonly #method: Method;
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(name: CallName, method: Method, resolve: (value: unknown) => void, reject: (error: unknown) => void, sender?: ItemSender) {
+    this.#name = name;
+    this.#method = method;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.sender = sender;
+  }
+
+  result(value: unknown): void {
+    try {
+      this.#resolve(validate(this.#method.output, value, "output", this.#name.service, this.#name.method));
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#reject(error);
+  }
 }
 
 function checkedTimeout(name: CallName, timeoutMs: number | undefined): number | null {

@@ -1,4 +1,4 @@
-import type { Schema, SchemaIssue } from "./contract.js";
+import type { Schema, SchemaIssue, SchemaResult } from "./contract.js";
 import { MarinError } from "./errors.js";
 
 /** Issues named in an error. */
@@ -14,11 +14,12 @@ export type Direction = "input" | "output";
  */
 export function validate(schema: Schema, value: unknown, direction: Direction, service: string, method: string): unknown {
   const result = schema["~standard"].validate(value);
-  const finish = (checked: Awaited<typeof result>): unknown => {
-    if (checked.issues === undefined) return checked.value;
-    throw invalid(checked.issues, direction, service, method);
-  };
-  return result instanceof Promise ? result.then(finish) : finish(result);
+  return result instanceof Promise ? result.then((checked) => valueOf(checked, direction, service, method)) : valueOf(result, direction, service, method);
+}
+
+function valueOf(result: SchemaResult<unknown>, direction: Direction, service: string, method: string): unknown {
+  if (result.issues === undefined) return result.value;
+  throw invalid(result.issues, direction, service, method);
 }
 
 function invalid(issues: readonly SchemaIssue[], direction: Direction, service: string, method: string): MarinError {
