@@ -33,6 +33,8 @@ export type AttemptAnswer =
   | { readonly kind: "signal"; readonly signal: string }
   | { readonly kind: "setup-failed"; readonly message: string };
 
+const startDirectory = process.cwd();
+
 /** Characters of a line that surely is read as one. */
 const maxLogLine = 32_768;
 
@@ -64,8 +66,9 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   const connection = parentConnection();
   if (connection === undefined) throw new MarinError("IRIS_NO_CONTROLLER", "runAttempt works only in a process that an iris worker has started.");
   prepareAttempts();
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);
-  if (directory !== undefined) process.chdir(directory);
+  process.chdir(directory ?? startDirectory);
   // What goes on in a warm process must not write among what the next attempt prints.
   let over = false;
   const task = serveProcessContext(connection, identity, attemptUid, (event) => !over && writeLog(marker, event));
@@ -84,7 +87,10 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   });
   await task.finish();
   over = true;
-  for (const name of Object.keys(variables)) Reflect.deleteProperty(process.env, name);
+  for (const [name, value] of before) {
+    if (value === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = value;
+  }
   for (const output of [process.stdout, process.stderr]) await new Promise<void>((resolve) => output.write(`${marker}\n`, () => resolve()));
   return answer;
 }

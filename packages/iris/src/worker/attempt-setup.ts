@@ -8,6 +8,8 @@ import type { AttemptOrder } from "./protocol.js";
 
 /** What an attempt's process is given. */
 export interface AttemptSetup {
+  /** Whether its process may have run others, and may run others after it. */
+  readonly pooled: boolean;
   /** Variables that its process is started with. */
   readonly env: Readonly<Record<string, string>>;
   /** Variables of this attempt alone, in a process that has run others. */
@@ -45,10 +47,13 @@ export async function attemptSetup({ uid, order, directory, bundleDirectory, por
     ...(bundleDirectory === undefined ? {} : { IRIS_BUNDLE_DIR: bundleDirectory }),
   };
   const shared = { ...(gpus.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: gpus.join(",") }), ...order.env };
-  const warm = order.isolation === "warm";
+  const command = work.kind === "command";
+  // A command is a process of its own in any case: what starts it is iris's alone, and can be the same for all.
+  const pooled = command || (order.isolation === "warm" && gpus.length === 0);
   return {
-    env: warm ? shared : { ...shared, ...own },
-    variables: warm ? own : {},
+    pooled,
+    env: command ? {} : pooled ? shared : { ...shared, ...own },
+    variables: command ? { ...shared, ...own } : pooled ? own : {},
     outputs,
     start: { identity, attemptUid: uid, work: work.kind === "entry" ? { ...work, module: inBundle(work.module, order.bundle?.root, bundleDirectory) } : work, setup: order.setup, directory: bundleDirectory },
   };

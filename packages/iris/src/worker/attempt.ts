@@ -18,10 +18,10 @@ export interface AttemptHost {
   readonly worker: string;
   /** What the attempt may ask of the controller. */
   readonly api: (attemptUid: string) => IrisApi;
-  /** A process for it: a new one, or a warm one. */
-  start(order: AttemptOrder, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<TaskProcess>;
-  /** The process of an attempt that ended well: ended, or kept warm. */
-  release(order: AttemptOrder, process: TaskProcess): Promise<void>;
+  /** A process for it: a new one, or one of the pool. */
+  start(order: AttemptOrder, setup: AttemptSetup, signal: AbortSignal): Promise<TaskProcess>;
+  /** Takes a process back that may run others. */
+  release(setup: AttemptSetup, process: TaskProcess): Promise<void>;
   /** Numbers of graphics processors that are its own; throws when there are too few. */
   takeGpus(count: number): readonly number[];
   giveGpus(gpus: readonly number[]): void;
@@ -173,7 +173,7 @@ export class Attempt {
 
   async #runIn(setup: AttemptSetup, ports: PortLease, oomKills: number): Promise<AttemptOutcome> {
     await chaosAt("process.start");
-    const process = await this.#host.start(this.#order, setup.env, this.#starting.signal);
+    const process = await this.#host.start(this.#order, setup, this.#starting.signal);
     this.#process = process;
     const children = childrenOf(process.pid);
     this.journal.append({ type: "started", pid: process.pid, ports: { ...ports.ports } });
@@ -182,12 +182,13 @@ export class Attempt {
     const end = await process.run({ ...setup.start, variables: setup.variables }, this.#sink(), this.#host.api(this.uid));
     // What comes after the answer no longer changes it; before it, whoever stopped it decides.
     this.#answered = this.#stop === undefined;
-    const clean = this.#answered && end.kind === "returned" && childrenOf(process.pid) === children;
-    if (clean) await this.#host.release(this.#order, process);
-    else await process.end();
-    const warm = this.#order.isolation === "warm";
-    // What has left the group, wherever it has gone; a warm process that has started nothing need not be searched for.
-    if (!warm || !clean) await killMarked(attemptVariable, this.uid);
+    const command = this.#order.work.kind === "command";
+    const sound = setup.pooled && this.#answered && end.kind !== "lost" && (command || end.kind === "returned");
+    if (!sound) await process.end();
+    // What it has left behind, wherever that has gone. After a function that ended well in a warm process the children of that tell, which takes no time.
+    if (!sound || command) await killMarked(attemptVariable, this.uid);
+    if (sound && childrenOf(process.pid) === children) await this.#host.release(setup, process);
+    else if (sound) await Promise.all([process.end(), killMarked(attemptVariable, this.uid)]);
     this.#process = undefined;
     return this.#outcomeOf(end, oomKills);
   }

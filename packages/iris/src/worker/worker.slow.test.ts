@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Desk, noApi, order, orderOf, valueOf } from "../../test/worker-harness.js";
+import { attemptVariable, markedProcesses } from "./processes.js";
 import { Worker } from "./worker.js";
 
 const capacity = { cpu: 4, memoryBytes: 2 ** 32, diskBytes: 0, device: { kind: "gpu" as const, count: 2 } };
@@ -67,5 +68,18 @@ describe.concurrent("a worker", { timeout: 120_000 }, () => {
     expect(lines.filter((line) => line.startsWith("late"))).toEqual([]);
     expect(lines.filter((line) => /^(printed|logged) \d+$/.test(line))).toHaveLength(400);
     expect(lines).toContain("the last line");
+  });
+
+  test("Cancel leaves nothing: what a command leaves behind ends with it, in its group or not; the next command sees neither its variables nor its ports", async () => {
+    const left = await desk.order(order(sh("sleep 600 & setsid sleep 601 & echo $! >&2; echo $OWN; exit 0"), { env: { OWN: "own" }, ports: ["left"] }));
+    expect((await desk.ended(left)).outcome.kind).toBe("returned");
+    expect(desk.lines(left)).toContain("own");
+    const pids = markedProcesses(attemptVariable, left);
+    expect(pids).toEqual([]);
+    for (let round = 0; round < 3; round += 1) {
+      const uid = await desk.order(order(sh('echo "$OWN.$IRIS_PORT_LEFT.$PATH"')));
+      await desk.ended(uid);
+      expect(desk.lines(uid)).toEqual([`..${process.env["PATH"] ?? ""}`]);
+    }
   });
 });

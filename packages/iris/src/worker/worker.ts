@@ -284,18 +284,12 @@ export class Worker implements WorkerLink, AsyncDisposable {
 
   #makeHost(): AttemptHost {
     const { name, api, bundle, capture } = this.#options;
-    const isWarm = ({ isolation, resources }: AttemptOrder): boolean => isolation === "warm" && resources.device === undefined;
     return {
       worker: name,
       api,
-      start: ({ isolation, ...order }, env, signal) =>
-        isWarm({ isolation, ...order })
-          ? this.#warm.take(env, signal)
-          : this.#startProcess({ name: order.numTasks === 1 ? order.jobId : `${order.jobId}[${String(order.taskIndex)}]`, env, signal, prepare: false }),
-      release: async (order, taskProcess) => {
-        if (isWarm(order)) await this.#warm.give(order.env, taskProcess);
-        else await taskProcess.end();
-      },
+      start: ({ numTasks, jobId, taskIndex }, { pooled, env }, signal) =>
+        pooled ? this.#warm.take(env, signal) : this.#startProcess({ name: numTasks === 1 ? jobId : `${jobId}[${String(taskIndex)}]`, env, signal, prepare: false }),
+      release: ({ env }, taskProcess) => this.#warm.give(env, taskProcess),
       takeGpus: (count) => {
         if (count > this.#gpus.length) throw new MarinError("IRIS_NO_DEVICE", `The worker ${name} has ${String(this.#gpus.length)} graphics processors left, and ${String(count)} are asked for.`);
         return this.#gpus.splice(0, count);
