@@ -14,15 +14,16 @@ const shortest = 6;
 
 const names = "(?:passw(?:or)?d|secret|api[-_]?key|access[-_]?key|access[-_]?token|auth[-_]?token|refresh[-_]?token|client[-_]?secret|private[-_]?key|signature)";
 
+// A run of characters has one start, or a bounded length, so that no text, however it was made, takes longer than its length allows.
 const patterns: readonly CredentialPattern[] = [
   { hint: "private key", pattern: /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g, replacement: mask },
   { hint: "authorization", pattern: /(authorization["']?\s*[:=]\s*["']?)(?:(?:bearer|basic|token|digest)\s+)?(?!\[secret)[^\s"',;]+/gi, replacement: `$1${mask}` },
   { hint: "bearer", pattern: /\b(bearer\s+)[A-Za-z0-9._~+/=-]{8,}/gi, replacement: `$1${mask}` },
-  { hint: "://", pattern: /([a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"'<>[\]]+@/gi, replacement: `$1${mask}@` },
+  { hint: "://", pattern: /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@"'<>[\]]+@/gi, replacement: `$1${mask}@` },
   { hint: "=", pattern: new RegExp(`([?&](?:token|key|sig|x-amz-security-token|x-amz-signature|x-goog-signature|upload_id|${names})=)[^&\\s"'<>#]+`, "gi"), replacement: `$1${mask}` },
   { hint: "=", pattern: /\b([A-Z][A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)=)(?!\[secret)(?:"[^"]*"|'[^']*'|[^\s"']+)/g, replacement: `$1${mask}` },
-  { hint: "--", pattern: new RegExp(`(--(?:[a-z-]*-)?(?:token|${names})(?:=|\\s+))(?![-[])(?:"[^"]*"|'[^']*'|[^\\s"']+)`, "gi"), replacement: `$1${mask}` },
-  { hint: "eyj", pattern: /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, replacement: mask },
+  { hint: "--", pattern: new RegExp(`((?<![-a-z])--(?:[a-z-]{0,40}-)?(?:token|${names})(?:=|\\s+))(?![-[])(?:"[^"]*"|'[^']*'|[^\\s"']+)`, "gi"), replacement: `$1${mask}` },
+  { hint: "eyj", pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, replacement: mask },
   { hint: "sk-", pattern: /\bsk-[A-Za-z0-9_-]{16,}/g, replacement: mask },
   { hint: "hf_", pattern: /\bhf_[A-Za-z0-9]{16,}/g, replacement: mask },
   { hint: "gh", pattern: /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})/g, replacement: mask },

@@ -114,6 +114,14 @@ test("what looks like a credential is masked, and the text around it stays", () 
   for (const name of ["tokens", "tokenizer", "key", "maxTokens", "secretary", "monkey", "path"]) expect(namesSecret(name)).toBe(false);
 });
 
+test("no text, however it was made, takes time out of proportion to its length", () => {
+  const parts = ["a", "-", "--", "-eyJ", "A_", "://", "a://", "=", " ", "bearer ", "authorization ", "?token", "-----BEGIN PRIVATE KEY-----", "sk-", "x://y:", '"', "\\"];
+  for (const part of parts) {
+    for (const hint of ["", " :// -- = eyJ bearer authorization"]) maskCredentialForms(hint + part.repeat(Math.ceil(200_000 / part.length)) + hint);
+  }
+  for (const [one, two] of parts.flatMap((first) => parts.map((second) => [first, second] as const))) maskCredentialForms((one + two).repeat(2000) + " ://");
+});
+
 test("any object becomes plain, without secrets in values, names, errors or notes", () => {
   const redactor = new Redactor();
   redactor.add("hunter2!", "key");
