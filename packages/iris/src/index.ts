@@ -1,4 +1,12 @@
 export {
+  type BackoffOptions,
+  Deadline,
+  type RetryOptions,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+  retry,
+  withSpan,
   type DirectoryLock,
   type Entry,
   type FileOperation,

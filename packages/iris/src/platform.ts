@@ -1,6 +1,14 @@
 // What levanter and zephyr may use of the packages below iris, name by name: they import nothing but iris.
 export {
   type Clock,
+  type BackoffOptions,
+  Deadline,
+  type RetryOptions,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+  retry,
+  withSpan,
   type DirectoryLock,
   type LogFields,
   type LogLevel,
