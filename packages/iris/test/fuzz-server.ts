@@ -42,10 +42,11 @@ export async function fuzzServer(cases: number, seed: number): Promise<void> {
     const health = async (): Promise<void> => expect((await fetch(`http://127.0.0.1:${String(port)}/health`)).status).toBe(200);
     const one = async (request: readonly Buffer[], authorized: boolean): Promise<void> => {
       if (authorized) {
-        const [first = Buffer.alloc(0), ...rest] = request;
-        const end = first.indexOf("\r\n");
-        const inserted = end < 0 ? first : Buffer.concat([first.subarray(0, end), Buffer.from(`\r\nAuthorization: Bearer ${key}`), first.subarray(end)]);
-        await exchange(port, [inserted, ...rest], hangMs);
+        const whole = Buffer.concat(request);
+        const end = whole.indexOf("\r\n");
+        const inserted = end < 0 ? whole : Buffer.concat([whole.subarray(0, end), Buffer.from(`\r\nAuthorization: Bearer ${key}`), whole.subarray(end)]);
+        const answer = await exchange(port, [inserted], hangMs);
+        if (/^HTTP\/1\.1 5\d\d/.test(answer)) throw new Error(`the server failed on ${JSON.stringify(inserted.toString("latin1").slice(0, 500))}: ${answer.slice(0, 500)}`);
         return;
       }
       const answer = await exchange(port, request, hangMs);

@@ -25,16 +25,42 @@ const body = fc.oneof(
   fc.string({ maxLength: 200 }),
 );
 
+/** What HTTP allows, so that it reaches the application: any path, query, headers and body. */
+const wellFormed = fc
+  .tuple(
+    fc.constantFrom("GET", "GET", "GET", "POST", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "PATCH", "TRACE"),
+    path.filter((text) => text.length < 10_000).map((text) => text.replace(/[^\x21-\x7e]/gu, (character) => (/^[\ud800-\udfff]$/.test(character) ? "x" : encodeURIComponent(character)))),
+    fc.array(headerLine.filter((line) => /^[A-Za-z-]+: [\x20-\x7e]*$/.test(line) && !/^(?:host|content-length|transfer-encoding|x-long|expect)/i.test(line)), { maxLength: 4 }),
+    fc.oneof(body, fc.record({ sql: fc.string({ maxLength: 40 }), maxRows: fc.anything() }).map((value) => JSON.stringify(value)), fc.record({ job: fc.string(), reason: fc.string() }).map((value) => JSON.stringify(value))),
+    fc.boolean(),
+  )
+  .map(([verb, at, headers, text, chunked]) => {
+    const bytes = Buffer.from(text);
+    const kind = verb === "POST" ? ["Content-Type: application/json"] : [];
+    const framed = chunked && bytes.length > 0 ? Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n0\r\n\r\n")]) : bytes;
+    const length = chunked && bytes.length > 0 ? "Transfer-Encoding: chunked" : `Content-Length: ${String(bytes.length)}`;
+    return Buffer.concat([Buffer.from([`${verb} ${at} HTTP/1.1`, "Host: 127.0.0.1", ...kind, ...headers, length, "", ""].join("\r\n")), framed]);
+  });
+
+/** What HTTP does not allow, mostly. */
+const malformed = fc
+  .tuple(method, path, fc.array(headerLine, { maxLength: 6 }), body, fc.constantFrom("HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/9", ""), fc.constantFrom("\r\n", "\n"))
+  .map(([verb, at, headers, text, version, end]) => Buffer.from([`${verb} ${at} ${version}`, ...headers, "", text].join(end), "utf8"));
+
+/** A handshake for a WebSocket, and then noise as its frames. */
+const upgrade = fc.tuple(fc.constantFrom("/rpc", "/worker", "/", "/rpc?x=1", "/health"), fc.uint8Array({ maxLength: 200 })).map(([at, frames]) =>
+  Buffer.concat([Buffer.from(`GET ${at} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`), frames]),
+);
+
 /** Requests that a server may meet: well-formed ones with wrong contents, malformed ones, and noise, cut into pieces anywhere. */
 export const rawRequests: fc.Arbitrary<RawRequest> = fc
-  .oneof(
-    { weight: 8, arbitrary: fc.tuple(method, path, fc.array(headerLine, { maxLength: 6 }), body, fc.constantFrom("HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/9", ""), fc.constantFrom("\r\n", "\n")).map(([verb, at, headers, text, version, end]) => Buffer.from([`${verb} ${at} ${version}`, ...headers, "", text].join(end), "utf8")) },
-    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
-  )
-  .chain((bytes) => fc.array(fc.nat(Math.max(bytes.length, 1)), { maxLength: 2 }).map((cuts) => {
-    const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
-    return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
-  }));
+  .oneof({ weight: 6, arbitrary: wellFormed }, { weight: 2, arbitrary: malformed }, { weight: 1, arbitrary: upgrade }, { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) })
+  .chain((bytes) =>
+    fc.array(fc.nat(Math.max(bytes.length, 1)), { maxLength: 2 }).map((cuts) => {
+      const places = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+      return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+    }),
+  );
 
 /**
  * Sends a request and gives all that comes back. The sending side is closed, as by a client that has said all it has to say; a server that

@@ -1,7 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import { type AuthChain, type Principal, authRequest, redactor, scopeCovers, toPlain } from "@marin/rigging";
 import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { IrisApi, JobFilter, LogRequest } from "../client/iris-api.js";
 import { isFinal } from "../jobs/job-status.js";
 import { type Logger, MarinError, isMarinError } from "../platform.js";
@@ -13,7 +12,7 @@ import { errorResponse } from "./http-error.js";
 import { collectLines, linesResponse } from "./log-lines.js";
 import { errorPage, jobPage, type Markup, overviewPage, stylesheet } from "./pages.js";
 import type { Queries } from "./query.js";
-import { cancelBody, jobQuery, listQuery, logQuery, parseJson, parseRequest, queryBody } from "./requests.js";
+import { cancelBody, jobQuery, listQuery, logQuery, parseRequest, readJson, queryBody } from "./requests.js";
 import { Slots } from "./slots.js";
 import { irisVersion } from "./version.js";
 
@@ -33,9 +32,6 @@ interface AppEnv {
   Bindings: HttpBindings;
   Variables: { principal: Principal | undefined };
 }
-
-/** Bytes of a request's body, bundles aside. */
-const maxBodyBytes = 1 << 20;
 
 /** Lines of a log that a page shows unless it is asked for others. */
 const defaultTail = 200;
@@ -75,7 +71,6 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     c.header("Cache-Control", "no-store");
     c.header("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
   });
-  app.use("/api/*", bodyLimit({ maxSize: maxBodyBytes, onError: () => errorResponse(new MarinError("IRIS_BAD_REQUEST", `The body has more than ${String(maxBodyBytes)} bytes.`, { data: { status: 413 } }), log) }));
 
   app.get("/health", (c) => c.json({ status: "ok", version: irisVersion }));
   app.get("/style.css", (c) => c.body(stylesheet, 200, { "Content-Type": "text/css; charset=utf-8" }));
@@ -107,14 +102,14 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     return linesResponse(api, request, { contains, release: follow ? followers.take() : undefined, signal: c.req.raw.signal, log });
   });
   app.post("/api/cancel", async (c) => {
-    const { job, reason } = parseRequest(cancelBody, parseJson(await c.req.text()));
+    const { job, reason } = parseRequest(cancelBody, await readJson(c.req.raw));
     await apiOf(c).cancel({ job, reason: failureToWire(new MarinError("IRIS_CANCELLED", reason ?? `The job was cancelled by ${c.get("principal")?.name ?? "somebody"}.`)) });
     return c.json({ cancelled: job });
   });
   app.get("/api/workers", async (c) => json(c, await apiOf(c).workers({})));
   app.get("/api/users", async (c) => json(c, await apiOf(c).users({})));
   app.post("/api/query", async (c) => {
-    const { sql, maxRows } = parseRequest(queryBody, parseJson(await c.req.text()));
+    const { sql, maxRows } = parseRequest(queryBody, await readJson(c.req.raw));
     if (queries === undefined) throw new MarinError("IRIS_BAD_QUERY", "This controller keeps no database.");
     return json(c, await queries.run(sql, { maxRows, signal: c.req.raw.signal }));
   });

@@ -47,10 +47,23 @@ export function parseRequest<S extends z.ZodType>(schema: S, value: unknown): z.
   throw new MarinError("IRIS_BAD_REQUEST", `The request is not right: ${problems.join("; ")}.`);
 }
 
-/** A body as JSON. @throws MarinError IRIS_BAD_REQUEST */
-export function parseJson(text: string): unknown {
+/** Bytes of a request's body, bundles aside. */
+const maxBodyBytes = 1 << 20;
+
+/**
+ * A request's body as JSON. No more of it is held than it may have.
+ *
+ * @throws MarinError IRIS_BAD_REQUEST
+ */
+export async function readJson({ body }: Request): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    if ((bytes += chunk.length) > maxBodyBytes) throw new MarinError("IRIS_BAD_REQUEST", `The request's body has more than ${String(maxBodyBytes)} bytes.`, { data: { status: 413 } });
+    chunks.push(chunk);
+  }
   try {
-    return JSON.parse(text);
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
   } catch {
     throw new MarinError("IRIS_BAD_REQUEST", "The request's body is not JSON.");
   }

@@ -100,7 +100,7 @@ describe("who may do what", () => {
     expect(await (await connect("operator")).workers({})).toHaveLength(1);
     await expect(connectWebSocket(`${url.replace("http", "ws")}/rpc`, { token: "worker" })).rejects.toMatchObject({ code: "DUCKY_REFUSED" });
     // Nobody takes workers here.
-    await expect(connectWebSocket(`${url.replace("http", "ws")}/worker`, { token: "worker" })).rejects.toMatchObject({ code: "DUCKY_CONNECT_FAILED" });
+    await expect(connectWebSocket(`${url.replace("http", "ws")}/worker`, { token: "operator" })).rejects.toMatchObject({ code: "DUCKY_CONNECT_FAILED" });
   });
 
   it("on loopback this machine may do everything, web pages of others and names that point here nothing", async () => {
@@ -191,6 +191,15 @@ describe("what is served", () => {
     expect(open).toBe(1);
     controller.abort();
     await expect.poll(() => open, { timeout: 20_000 }).toBe(0);
+  });
+
+  it("a body that comes in chunks, of which no more than a mebibyte is held", async () => {
+    const url = await serve({ status });
+    const send = async (parts: readonly string[]): Promise<number> =>
+      (await fetch(`${url}/api/cancel`, { method: "POST", headers: { "Content-Type": "application/json" }, body: new Blob([...parts]).stream(), duplex: "half" } as RequestInit)).status;
+    expect(await send(['{"job":', '"/train"}'])).toBe(200);
+    expect(await send(['{"job":"', "x".repeat(1 << 20), '"}'])).toBe(413);
+    expect(await send(["{"])).toBe(400);
   });
 
   it("Prometheus's page", async () => {

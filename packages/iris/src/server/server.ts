@@ -74,8 +74,8 @@ export async function startIrisServer(options: IrisServerOptions): Promise<IrisS
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const path = (request.url ?? "").split("?", 1)[0];
     const isWorker = path === workerPath && onWorker !== undefined;
-    if (path !== rpcPath && !isWorker) throw new MarinError("IRIS_NOT_FOUND", "WebSockets connect at /rpc.", { data: { status: 404 } });
     const principal = await auth.authorize(authRequest(request), { scope: isWorker ? "workers:join" : "jobs:read" });
+    if (path !== rpcPath && !isWorker) throw new MarinError("IRIS_NOT_FOUND", "WebSockets connect at /rpc.", { data: { status: 404 } });
     if (principal === undefined || socket.destroyed) return void socket.destroy();
     sockets.upgrade(request, socket, head, {
       onConnection: (transport) => {
