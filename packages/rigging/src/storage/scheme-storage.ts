@@ -86,7 +86,11 @@ export class SchemeStorage implements Storage {
   async copy(from: string, to: string, options: WriteOptions = {}): Promise<void> {
     const [source, target] = [this.#driverOf(from, false), this.#driverOf(to, false)];
     options.signal?.throwIfAborted();
-    if (source === target && source.copy !== undefined) return source.copy(from, to, options);
+    if (source === target && source.copy !== undefined) {
+      // Two buckets may lie far apart, though no byte comes here.
+      if (authorityOf(from) !== authorityOf(to)) await charge(source, from, { signal: options.signal });
+      return source.copy(from, to, options);
+    }
     // Asked first, so that nothing is written where nothing can be read.
     const found = await this.stat(from, options);
     if (found === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot copy ${from}: there is no such object.`, { data: { path: from } });
@@ -140,6 +144,10 @@ export async function* folded(entries: AsyncIterable<StorageEntry>, directory: s
 /** Objects and directories that arrive apart, in the order of their paths. */
 export function sortedEntries(entries: DirectoryEntry[]): DirectoryEntry[] {
   return entries.sort((a, b) => byUtf8(a.path, b.path));
+}
+
+function authorityOf(path: string): string | undefined {
+  return /^[^:]+:\/\/([^/]*)/.exec(path)?.[1];
 }
 
 async function charge(driver: StorageDriver, path: string, options: ReadOptions): Promise<void> {

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function far(): Promise<{ readonly storage: Storage; readonly reads: () => number }> {
-  const started = (server = await startS3Server({ buckets: ["far"] }));
+  const started = (server = await startS3Server({ buckets: ["far", "near"] }));
   const storage = createStorage({ s3: { endpoint: started.endpoint, credentials: "anonymous" } });
   await storage.write("s3://far/a", Buffer.alloc(1000, 1));
   return { storage, reads: () => started.requests.filter(({ method }) => method === "GET").length };
@@ -35,6 +35,18 @@ test("a read is charged before it is made, by what it will bring; one that is to
   });
   await storage.read("s3://far/a");
   expect(budget.used).toBe(1400);
+});
+
+test("a copy from one bucket to another is charged, though the store makes it; one within a bucket is not", async () => {
+  const { storage } = await far();
+  const budget = new TransferBudget({ bytes: 1500 });
+  await withTransferBudget(budget, async () => {
+    await storage.copy("s3://far/a", "s3://near/a");
+    await storage.copy("s3://near/a", "s3://near/b");
+    expect(budget.used).toBe(1000);
+    await expect(storage.copy("s3://far/a", "s3://near/c")).rejects.toMatchObject({ code: "RIGGING_TRANSFER_BUDGET" });
+  });
+  expect(await storage.stat("s3://near/c")).toBeUndefined();
 });
 
 test("budgets of several scopes are all charged, or none; work beside them is not", async () => {

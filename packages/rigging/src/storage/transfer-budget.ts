@@ -10,7 +10,10 @@ export interface TransferBudgetOptions {
   readonly name?: string;
 }
 
-/** Bytes that may come over the network, counted before they are read: what crosses regions or comes from a hub costs money or time. */
+/**
+ * Bytes that may come over the network, counted before they are read: what crosses regions or comes from a hub costs money or time. Copies
+ * that a store makes between two of its buckets count as well.
+ */
 export class TransferBudget {
   /** What it is called in messages. */
   readonly name: string;
