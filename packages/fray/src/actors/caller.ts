@@ -51,6 +51,11 @@ export class ActorCaller {
     return this.#alive;
   }
 
+  /** Calls and streams that have not ended. */
+  get openCalls(): number {
+    return this.#open.size;
+  }
+
   /**
    * Makes a call.
    *

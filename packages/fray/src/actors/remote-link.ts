@@ -120,8 +120,8 @@ export class RemoteLink implements ActorLink {
 function describe(caller: ActorCaller, name: string, signal: AbortSignal): Promise<ActorDescription> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
-      // A host that takes connections and does not answer is as good as none.
-      caller.close();
+      // A host that takes connections and does not answer is as good as none; one that others wait for as well is left to them.
+      if (caller.openCalls <= 1) caller.close();
       reject(isMarinError(signal.reason) ? signal.reason : new MarinError("FRAY_TIMEOUT", `The host of the actor "${name}" has not answered in time.`, { data: { actor: name }, cause: signal.reason }));
     };
     signal.addEventListener("abort", onAbort, { once: true });
