@@ -36,7 +36,7 @@ describe.concurrent("stopping", { timeout: 120_000 }, () => {
     await job.cancel();
   });
 
-  test("the signal given to submit cancels the job; that of wait ends the waiting only", async () => {
+  test("Cancel leaves nothing: the signal given to submit cancels the job; that of wait ends the waiting only", async () => {
     const controller = new AbortController();
     const job = await client.submit({ name: "signalled", entry: task("stopsWhenAsked"), resources: { cpu: 0 } }, { signal: controller.signal });
     await lineOf(job, "waiting");
