@@ -2,12 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { MarinError } from "../platform.js";
 
 /** Places of the runtime where failures and delays can be asked for. */
-const chaosPoints = ["bundle.download", "process.start", "worker.register", "worker.reconcile", "worker.report", "log.append", "controller.commit"] as const;
+const chaosPoints = ["bundle.download", "process.start", "worker.register", "worker.reconcile", "worker.report", "log.append"] as const;
 
 /**
  * A place of the runtime. "bundle.download": before a worker fetches a bundle. "process.start": before a task's process is started. "worker.register":
  * when a worker and its controller meet. "worker.reconcile": when a worker is told what it is to run. "worker.report": before a batch of reports is
- * handed over. "log.append": when a worker writes lines to its disk. "controller.commit": before the controller stores changes.
+ * handed over. "log.append": when a worker writes lines to its disk.
  */
 export type ChaosPoint = (typeof chaosPoints)[number];
 
