@@ -17,7 +17,8 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", (error
 if (process.argv.includes("--json")) globalThis.console = new Console(process.stderr);
 
 // Imported only now: older versions of Node cannot load the rest.
-const { runCommand } = await import("./command.js");
+const [{ runCommand }, { redactor }] = await Promise.all([import("./command.js"), import("@marin/rigging")]);
+redactor.addEnvironment(process.env);
 const byPackageManager = process.env["npm_lifecycle_event"] === "experiment";
 const code = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
+import { redactor } from "../redaction/redactor.js";
 import { interruptedExitCode, runFsutil } from "./program.js";
+
+redactor.addEnvironment(process.env);
 
 /** How long the work has to stop by itself after the first signal, in milliseconds. */
 const stopWithinMs = 5000;
