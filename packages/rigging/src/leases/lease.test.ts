@@ -1,3 +1,4 @@
+import { MarinError } from "@marin/ducky";
 import { expect, test } from "vitest";
 import { ownIdentity } from "../process-identity.js";
 import { createStorage } from "../storage/create.js";
@@ -81,6 +82,27 @@ test("a holder that cannot refresh aborts its work before another begins; the wo
   expect(lease.token).toBe(2);
   expect(abortedAt).toBeGreaterThan(0);
   expect(abortedAt).toBeLessThan(at);
+  await lease.release();
+});
+
+test("a refresh whose answer is lost, and that cannot be looked after at once, is no loss", async () => {
+  const { storage, clock, options } = setting();
+  let isDown = false;
+  const unavailable = (mayHaveBeenWritten: boolean): MarinError => new MarinError("RIGGING_STORAGE_UNAVAILABLE", "down", { data: { mayHaveBeenWritten } });
+  const shaky: Storage = Object.assign(Object.create(storage) as Storage, {
+    readVersioned: (...given: Parameters<Storage["readVersioned"]>) => (isDown ? Promise.reject(unavailable(false)) : storage.readVersioned(...given)),
+    writeIf: async (...given: Parameters<Storage["writeIf"]>) => {
+      const version = await storage.writeIf(...given);
+      if (isDown) throw unavailable(true);
+      return version;
+    },
+  });
+  const lease = await acquireLease(path, { ...options, storage: shaky });
+  isDown = true;
+  await clock.advance(310);
+  isDown = false;
+  await clock.advance(5000);
+  expect(lease.signal.aborted).toBe(false);
   await lease.release();
 });
 

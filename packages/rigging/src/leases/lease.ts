@@ -114,13 +114,15 @@ export async function withLease<T>(path: string, work: (signal: AbortSignal, tok
   return done.value;
 }
 
-/** Writes a record over the version that was read; undefined when another was faster. A lost answer is looked after. */
+/**
+ * Writes a record over the version that was read; undefined when another was faster. A refusal may be the work of this very record, written by a
+ * try whose answer was lost: what is there tells.
+ */
 async function written(storage: Storage, path: string, record: LeaseRecord, version: string | undefined, signal: AbortSignal | undefined): Promise<string | undefined> {
   try {
     return await storage.writeIf(path, encodeRecord(record), { version, signal });
   } catch (error) {
     if (!isMarinError(error) || (error.code !== "RIGGING_CHANGED" && error.data["mayHaveBeenWritten"] !== true)) throw error;
-    if (error.data["mayHaveBeenWritten"] !== true) return undefined;
     const found = await storage.readVersioned(path, { signal });
     if (found === undefined) return undefined;
     const there = decodeRecord(path, found.content);
@@ -200,11 +202,14 @@ class HeldLease implements Lease {
     const { path, storage, clock, refreshMs } = this.#place;
     const stop = AbortSignal.any([this.#stop.signal, this.#lost.signal]);
     let waitMs = refreshMs;
+    // When the record that is being written was first sent: from then on others may have seen it.
+    let since: number | undefined;
     while (!stop.aborted) {
       await clock.sleep(waitMs, stop).catch(() => undefined);
       if (stop.aborted) return;
-      const since = clock.monotonic();
-      if (since >= this.#ownEnd) return this.#lose("it was not refreshed in time");
+      const now = clock.monotonic();
+      since ??= now;
+      if (now >= this.#ownEnd) return this.#lose("it was not refreshed in time");
       const record = { ...this.#record, refreshes: this.#record.refreshes + 1 };
       try {
         // A refresh that is under way is finished: given up, nobody would know which version is there.
@@ -212,6 +217,7 @@ class HeldLease implements Lease {
         if (version === undefined) return this.#lose("another has taken it over, or its object is gone");
         this.#record = record;
         this.#last = { version, since };
+        since = undefined;
         waitMs = refreshMs;
       } catch (error) {
         // The store may be reached again before the term ends.
