@@ -136,7 +136,7 @@ function description({ model }: JobRecord): JobDescription {
 
 function summary(job: JobRecord): JobSummary {
   const { user, submittedAt } = job.model;
-  const { state, end, reason } = job;
+  const { state, end, pending } = job;
   return {
     ...named(job),
     user,
@@ -144,7 +144,7 @@ function summary(job: JobRecord): JobSummary {
     submittedAt: isoTime(submittedAt),
     ...(end === undefined ? {} : { endedAt: isoTime(end.at) }),
     tasks: job.taskCounts(),
-    ...(state === "PENDING" && reason !== undefined ? { pendingReason: reason.message } : {}),
+    ...(pending === undefined ? {} : { pendingReason: pending.message }),
   };
 }
 

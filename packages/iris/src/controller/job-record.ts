@@ -2,6 +2,7 @@ import type { WireResult, WireStatus } from "../client/iris-api.js";
 import type { AttemptModel, JobModel, PendingReason, TaskModel } from "../jobs/model.js";
 import { type AttemptStatus, type JobState, type TaskStatus, isFinal, jobStateOf } from "../jobs/job-status.js";
 import type { LineLog } from "../jobs/line-log.js";
+import { waitsBeforePlacement } from "../jobs/state-machine.js";
 import type { TaskProgress } from "../runtime/context.js";
 import { type WireFailure, failureToWire } from "../runtime/failure.js";
 import { causeError } from "./cause-error.js";
@@ -173,10 +174,15 @@ export class JobRecord {
     feed.end();
   }
 
+  /** Why tasks of it wait; undefined when none does. */
+  get pending(): PendingReason | undefined {
+    if (this.end !== undefined || !this.model.tasks.some(({ state }) => state === "PENDING")) return undefined;
+    return waitsBeforePlacement(this.model) ?? this.reason;
+  }
+
   status(): WireStatus {
     const { uid, id, user, spec, submittedAt, ended } = this.model;
-    const { state, end, parent, reason } = this;
-    const pending = state === "PENDING" ? reason : undefined;
+    const { state, end, parent, pending } = this;
     return {
       id,
       uid,

@@ -29,7 +29,7 @@ export type Cause =
   | { readonly kind: "unschedulable"; readonly shortage: Shortage }
   | { readonly kind: "scheduling-timeout"; readonly schedulingTimeoutMs: number; readonly reason?: string };
 
-/** What blocks a task: a resource, "device" (kind or variant), a "constraint", a "taint", "gang" (each task has room, not all at once), "combination" (each resource is to be had, not together), "ancestors", "workers" (there are none), "backoff", "preemption" (evicted tasks have not ended), "building" (too many attempts are starting). */
+/** What blocks a task: a resource, "device" (kind or variant), a "constraint", a "taint", "gang" (each task has room, not all at once), "combination" (each resource is to be had, not together), "workers" (there are none), "backoff", "preemption" (evicted tasks have not ended), "building" (too many attempts are starting). */
 export type Dimension =
   | "cpu"
   | "memoryBytes"
@@ -41,7 +41,6 @@ export type Dimension =
   | "taint"
   | "gang"
   | "combination"
-  | "ancestors"
   | "workers"
   | "backoff"
   | "preemption"
@@ -65,12 +64,12 @@ export interface PendingReason {
   readonly dimension: Dimension;
   /** One line for people that names the dimension, what is asked, what is free, and how many workers come into question. */
   readonly message: string;
-  /** Workers of the cluster. */
-  readonly workers: number;
+  /** Workers of the cluster. This and the next two are left out where no worker is looked for yet: "backoff", and "gang" while tasks of it are being stopped. */
+  readonly workers?: number;
   /** Those that could ever run such a task: constraints, taints and capacity. */
-  readonly possible: number;
+  readonly possible?: number;
   /** Those that have room for one now. */
-  readonly withRoom: number;
+  readonly withRoom?: number;
   /** Tasks of the job that wait. */
   readonly waiting: number;
   /** Set where the job's user is over budget and the job therefore counts as BATCH: what it has spent and may spend. */

@@ -4,7 +4,7 @@ import { anySequence, causeOf, specs } from "../../test/job-happenings.js";
 import { specOf } from "../../test/job-specs.js";
 import type { JobSpec } from "./job-spec.js";
 import type { AttemptOutcome, Cause, JobEffect, JobModel, JobModelEvent, JobTransition } from "./model.js";
-import { apply, newJob, tasksToPlace } from "./state-machine.js";
+import { apply, newJob, tasksToPlace, waitsBeforePlacement } from "./state-machine.js";
 
 const succeeded: AttemptOutcome = { kind: "succeeded" };
 const failed = (cause: Cause): AttemptOutcome => ({ kind: "failed", cause });
@@ -181,6 +181,17 @@ describe("gangs", () => {
   test("a failure for good ends all", () => {
     const run = gang().ended("1.0", failed(exit)).stopped();
     expect(run.job).toMatchObject({ ended: { state: "FAILED", cause: exit }, tasks: [{ state: "KILLED" }, { state: "FAILED" }, { state: "KILLED" }] });
+  });
+
+  test("Impossible vs waiting: who is not looked for a worker yet says why", () => {
+    const run = gang({ maxRetriesPreemption: 1, backoff: { initialMs: 50 } });
+    expect(waitsBeforePlacement(run.job)).toBeUndefined();
+    run.on({ type: "workerLost", worker: "w0", message: "silent" });
+    expect(waitsBeforePlacement(run.job)).toEqual({ dimension: "gang", message: "waits for gang: all of it starts again, and 2 of its 3 tasks have not stopped yet", waiting: 1 });
+    run.stopped();
+    expect(waitsBeforePlacement(run.job)).toEqual({ dimension: "backoff", message: "waits for backoff: attempt 1 starts not before 1970-01-01T00:00:01.050Z", waiting: 3 });
+    run.now = 1_050;
+    expect(waitsBeforePlacement(run.on({ type: "tick" }).job)).toBeUndefined();
   });
 
   test("several losses at once are one restart", () => {

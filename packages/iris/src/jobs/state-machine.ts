@@ -31,6 +31,19 @@ export function tasksToPlace(job: JobModel, now: number): number[] {
   return job.spec.gang !== undefined && ready.length < job.tasks.length ? [] : ready.map(({ index }) => index);
 }
 
+/** Why tasks wait that no worker is looked for yet: until a time, or until the rest of their gang has stopped. Undefined: what waits is the scheduler's to explain. */
+export function waitsBeforePlacement({ stop, ended, spec, tasks }: JobModel): PendingReason | undefined {
+  const waiting = tasks.filter(({ state }) => state === "PENDING");
+  if (stop !== undefined || ended !== undefined || waiting.length === 0) return undefined;
+  const stopping = tasks.length - waiting.length;
+  if (spec.gang !== undefined && stopping > 0) {
+    return { dimension: "gang", message: `waits for gang: all of it starts again, and ${String(stopping)} of its ${String(tasks.length)} tasks have not stopped yet`, waiting: waiting.length };
+  }
+  const [first] = waiting.flatMap(({ readyAt, attempt }) => (readyAt === undefined ? [] : [{ readyAt, attempt }])).sort((a, b) => a.readyAt - b.readyAt);
+  if (first === undefined || waiting.some(({ readyAt }) => readyAt === undefined)) return undefined;
+  return { dimension: "backoff", message: `waits for backoff: attempt ${String(first.attempt)} starts not before ${new Date(first.readyAt).toISOString()}`, waiting: waiting.length };
+}
+
 /** A job on its way from one version to the next. */
 class Draft {
   readonly effects: JobEffect[] = [];

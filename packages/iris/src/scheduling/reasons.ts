@@ -60,7 +60,7 @@ export function gangBlockageOf(table: WorkerTable, shape: Shape, job: WaitingJob
 }
 
 /** Why a job waits, for people and programs. */
-export function reasonOf(blockage: Blockage, facts: Pick<PendingReason, "workers" | "possible" | "waiting" | "overBudget">): PendingReason {
+export function reasonOf(blockage: Blockage, facts: { readonly workers: number; readonly possible: number } & Pick<PendingReason, "waiting" | "overBudget">): PendingReason {
   const { workers, possible, overBudget } = facts;
   const counts = workers === 0 ? "" : ` (${String(blockage.withRoom)} of ${String(possible)} possible workers have room; ${String(workers)} in all)`;
   const budget = overBudget === undefined ? "" : `; counts as BATCH: its user has spent ${String(Math.round(overBudget.spend))} of a budget of ${String(overBudget.budget)}`;
