@@ -36,7 +36,8 @@ interface Waiter {
 
 /**
  * Calls to another end that may go away, come back and move. It connects at the first call, and from then on stays connected: when the
- * connection is lost, the address is asked for anew, with growing pauses between attempts. Meanwhile calls wait.
+ * connection is lost, the address is asked for anew, with growing pauses between attempts. Meanwhile calls wait. It keeps its process alive
+ * until it is closed.
  *
  * A call is sent at most once. One that was not sent when the connection was lost is sent on the next; one that may have been carried out
  * fails with DUCKY_CLOSED, unless its method is `idempotent`. Streams that have begun are never begun again.

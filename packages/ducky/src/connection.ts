@@ -46,7 +46,7 @@ export function methodCalls(connection: Connection): MethodCalls {
  * reason of the caller's signal: MarinError DUCKY_INVALID_INPUT, DUCKY_INVALID_OUTPUT, DUCKY_DEADLINE_EXCEEDED, DUCKY_CLOSED, DUCKY_UNKNOWN_SERVICE,
  * DUCKY_UNKNOWN_METHOD, DUCKY_METHOD_MISMATCH, DUCKY_NOT_ENCODABLE, DUCKY_MESSAGE_TOO_LARGE, DUCKY_BACKLOG, DUCKY_TOO_MANY_CALLS, DUCKY_BAD_TIMEOUT.
  */
-export class Connection implements Caller {
+export class Connection implements Caller, AsyncDisposable {
   /** Fulfilled when the connection has ended, in whatever way. */
   readonly closed: Promise<void>;
   readonly #transport: Transport;
@@ -116,6 +116,11 @@ export class Connection implements Caller {
   /** Ends the connection: calls still open fail with DUCKY_CLOSED at both ends, handlers at work have their signal aborted. */
   close(): void {
     this.#end(undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    await this.closed;
   }
 
   #send(frame: Frame): number {
