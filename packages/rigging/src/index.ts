@@ -1,6 +1,8 @@
 export { MarinError, isMarinError, type MarinErrorOptions } from "@marin/ducky";
 export { formatBytes, parseBytes } from "./bytes.js";
 export { formatDuration, parseDuration } from "./duration.js";
+export { loadConfig, type ConfigSource, type ConfigSources, type LoadedConfig } from "./config/load.js";
+export { secretReference } from "./config/secret-reference.js";
 export { escapeControls } from "./escape.js";
 export { ManualClock, systemClock, type Clock } from "./time/clock.js";
 export { Deadline } from "./time/deadline.js";
