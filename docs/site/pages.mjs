@@ -24,7 +24,7 @@ function reach(name, seen = new Set()) {
 
 /** Files that are pages, from the repository's root, and the file that each is for the site. Each file is shown where it stands: nothing is copied. */
 const pages = new Map([
-  ...["index", "install", "first-hour", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
+  ...["index", "install", "first-hour", "running-a-job", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
   ["docs/decisions/README.md", "decisions/index.md"],
   ...decisions.map((file) => [`docs/decisions/${file}`, `decisions/${file}`]),
   ...packages.map((name) => [`packages/${name}/README.md`, `packages/${name}.md`]),
@@ -78,6 +78,7 @@ export const sidebar = [
     items: [
       { text: "Install", link: "/install" },
       { text: "The first hour", link: "/first-hour" },
+      { text: "Running a job", link: "/running-a-job" },
       { text: "Actors", link: "/actors" },
       { text: "Experiments", link: "/experiments" },
       { text: "Operations", link: "/operations" },
