@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lockDirectory } from "./locks.js";
+import { lockDirectory, withFileLock } from "./locks.js";
 import { ownIdentity } from "./process-identity.js";
 
 let directory: string;
@@ -100,4 +100,29 @@ test("a lock held for another process tells whether that one is gone", async () 
   const orphan = await lockDirectory(join(directory, "worker"), { onBehalfOf: gone });
   await expect(lockDirectory(join(directory, "worker"))).rejects.toMatchObject({ code: "RIGGING_LOCKED", data: { orphaned: true } });
   await orphan.release();
+});
+
+test("work under a file's lock is done one after the other; a killed process's lock is taken over; whoever waits too long is told who holds it", async () => {
+  const path = join(directory, "file.write-lock");
+  let inside = 0;
+  const work = async (): Promise<void> => {
+    expect((inside += 1)).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    inside -= 1;
+  };
+  await Promise.all(Array.from({ length: 6 }, () => withFileLock(path, work)));
+  expect(await readdir(directory)).toEqual([]);
+  const code = `
+    const { withFileLock } = await import(${JSON.stringify(new URL("./locks.ts", import.meta.url).href)});
+    await withFileLock(${JSON.stringify(path)}, () => (console.log("inside"), new Promise(() => setInterval(() => undefined, 1000))));
+  `;
+  const child = spawn(process.execPath, ["--conditions=@marin/source", "--import", "tsx", "--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(child.stdout, "data");
+  await expect(withFileLock(path, work, { timeoutMs: 0 })).rejects.toMatchObject({ code: "RIGGING_LOCKED", data: { pid: child.pid } });
+  await expect(withFileLock(path, work, { signal: AbortSignal.abort(new Error("stop")) })).rejects.toThrow("stop");
+  const waiting = withFileLock(path, work);
+  await kill(child);
+  await waiting;
+  await expect(withFileLock(path, () => Promise.reject(new Error("boom")))).rejects.toThrow("boom");
+  expect(await readdir(directory)).toEqual([]);
 });
