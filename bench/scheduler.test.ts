@@ -14,6 +14,12 @@ describe("pnpm bench scheduler", () => {
     for (const { minimumMilliseconds } of tick) expect(minimumMilliseconds).toBeGreaterThan(0);
   });
 
+  it("measures the controller, and counts what it takes", async () => {
+    const { control } = JSON.parse(await bench(["--sections", "control", "--tasks", "100", "--workers", "50", "--finished", "1000", "--json"])) as { control: Record<string, number>[] };
+    expect(control[0]).toMatchObject({ tasks: 100, workers: 50, followers: 50, finishedTasks: 1000 });
+    for (const value of Object.values(control[0] ?? {})) expect(value).toBeGreaterThan(0);
+  }, 120_000);
+
   it("prints tables, and refuses what it does not know", async () => {
     expect(await bench(["--sections", "tick", "--tasks", "100", "--workers", "10", "--rounds", "1"])).toMatch(/one decision of the scheduler\n +tasks +workers/);
     await expect(bench(["--sections", "clock"])).rejects.toThrow(UsageError);

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { describeMachine } from "./machine.js";
+import { type ControlPlaneRow, benchControlPlane } from "./scheduler/control-plane.js";
 import { type JobsRow, benchJobs } from "./scheduler/jobs.js";
 import { MIXES } from "./scheduler/mixes.js";
 import { type TickRow, benchTicks } from "./scheduler/tick.js";
@@ -22,6 +23,13 @@ const SECTIONS = {
       return { rows, text: jobsText(rows) };
     },
   },
+  control: {
+    summary: "the controller with waiting tasks, simulated workers and 50 followers; its memory over finished tasks",
+    measure: async ({ tasks, workers, finished }: Settings) => {
+      const rows = await benchControlPlane({ tasks, workers, finished });
+      return { rows, text: controlText(rows) };
+    },
+  },
 } as const satisfies Readonly<Record<string, Section>>;
 
 interface Settings {
@@ -29,6 +37,7 @@ interface Settings {
   readonly workers: number;
   readonly rounds: number;
   readonly jobs: number;
+  readonly finished: number;
 }
 
 interface Section {
@@ -44,6 +53,7 @@ const OPTIONS = {
   workers: { type: "string", default: "500" },
   rounds: { type: "string", default: "10" },
   jobs: { type: "string", default: "1000" },
+  finished: { type: "string", default: "100000" },
   json: { type: "boolean", default: false },
 } as const;
 
@@ -62,6 +72,7 @@ Options:
   --workers N     workers (default 500, a multiple of 10)
   --rounds N      decisions after the first (default 10)
   --jobs N        jobs submitted at once (default 1000)
+  --finished N    tasks that end one after the other while memory is watched (default 100000)
   --json          print one JSON object instead of tables (with pnpm --silent: nothing else)
   --help          this text
 
@@ -81,6 +92,7 @@ export async function bench(args: readonly string[]): Promise<string> {
     workers: multiple("workers", values.workers, 10),
     rounds: wholeNumber("rounds", values.rounds, 1),
     jobs: wholeNumber("jobs", values.jobs, 1),
+    finished: wholeNumber("finished", values.finished, 1),
   };
   const sections = values.sections.split(",").map((name) => oneOf("sections", name, NAMES));
   const machine = await describeMachine();
@@ -135,4 +147,18 @@ function jobsText(rows: readonly JobsRow[]): string {
     ]),
     ...rows.flatMap((row) => ("unmeasured" in row ? [`  ${row.system}: unmeasured: ${row.unmeasured}`] : [])),
   ].join("\n");
+}
+
+function controlText(rows: readonly ControlPlaneRow[]): string {
+  const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return rows
+    .map((row) =>
+      align([
+        ["", "tasks", "workers", "jobs/s taken", "lines/s", "status, median", "status, p99"],
+        ["waiting", String(row.tasks), String(row.workers), row.jobsPerSecond.toFixed(0), row.linesPerSecond.toFixed(0), `${row.statusMedianMilliseconds.toFixed(1)} ms`, `${row.statusP99Milliseconds.toFixed(1)} ms`],
+      ])
+        .concat(align([["", "tasks", "tasks/s", "after a fifth", "after all"], ["finished", String(row.finishedTasks), row.tasksPerSecond.toFixed(0), mib(row.heapEarlyBytes), mib(row.heapLateBytes)]]))
+        .join("\n"),
+    )
+    .join("\n");
 }

@@ -14,7 +14,7 @@ export interface SimulatedController {
   readonly controller: Controller;
   readonly api: IrisApi;
   /** As `kill -9` would: nothing is stored or told from now on. */
-  kill(): void;
+  readonly kill: () => void;
 }
 
 const seal = memorySeal();
