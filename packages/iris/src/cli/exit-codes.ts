@@ -19,7 +19,7 @@ export const exitCodes = {
 } as const;
 
 const unreachable: ReadonlySet<string> = new Set(["IRIS_NO_CONTROLLER", "RIGGING_UNAUTHENTICATED", "RIGGING_FORBIDDEN", "DUCKY_UNAUTHORIZED", "DUCKY_REFUSED", "DUCKY_CONNECT_FAILED", "DUCKY_CLOSED", "DUCKY_UNAVAILABLE"]);
-const notFound: ReadonlySet<string> = new Set(["IRIS_NO_JOB", "IRIS_NO_ATTEMPT", "IRIS_NO_TASK", "IRIS_NO_BUNDLE", "IRIS_NO_OUTPUTS"]);
+const notFound: ReadonlySet<string> = new Set(["IRIS_NO_JOB", "IRIS_NO_ATTEMPT", "IRIS_NO_BUNDLE", "IRIS_NO_OUTPUTS"]);
 
 /** The exit code that an error ends the command with. */
 export function exitCodeOf(error: unknown): number {

@@ -3,7 +3,6 @@ import { type Logger, isMarinError } from "../platform.js";
 
 const statuses: Readonly<Record<string, number>> = {
   IRIS_NO_JOB: 404,
-  IRIS_NO_TASK: 404,
   IRIS_NO_BUNDLE: 404,
   IRIS_NO_OUTPUTS: 404,
   IRIS_NOT_FOUND: 404,
