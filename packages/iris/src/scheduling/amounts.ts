@@ -24,6 +24,13 @@ export function fits([cpu, memory, disk, devices]: Amounts, table: Float64Array,
   );
 }
 
+/** The most that any row of a table has of each, as a table of one row. */
+export function mostOf(table: Float64Array): Float64Array {
+  const most = new Float64Array(dimensionCount);
+  for (let at = 0; at < table.length; at += 1) most[at % dimensionCount] = Math.max(most[at % dimensionCount] as number, table[at] as number);
+  return most;
+}
+
 /** How often the amounts fit into a row of a table, at most `most` times. */
 export function timesFitting(asked: Amounts, table: Float64Array, row: number, most: number): number {
   let times = most;

@@ -1,6 +1,6 @@
 import type { Band } from "../jobs/job-spec.js";
 import type { PendingReason } from "../jobs/model.js";
-import { addTo, amountsOf, fits } from "./amounts.js";
+import { addTo, amountsOf, fits, mostOf } from "./amounts.js";
 import { hasBit, nextBit } from "./bits.js";
 import { Accounts, FairQueue, bandsInOrder, spendOf } from "./fair-share.js";
 import { fitGang } from "./gangs.js";
@@ -23,6 +23,9 @@ export function schedule(snapshot: SchedulingSnapshot): Schedule {
   return round.result();
 }
 
+/** After so many tasks the most that any worker has free is looked up anew. */
+const ceilingAge = 100;
+
 /** A job with tasks that wait, during one decision. */
 interface Entry {
   readonly job: WaitingJob;
@@ -43,6 +46,9 @@ class Round {
   readonly #evictions: Evictions;
   readonly #maxStarting: number;
   #evictable: number;
+  /** The most that any worker had free when it was last looked at, and how many tasks were given a place since. */
+  #ceiling: Float64Array = new Float64Array();
+  #taken = ceilingAge;
   readonly #assigned = new Map<string, { readonly jobUid: string; readonly band: Band; readonly places: Place[] }>();
   readonly #reservations = new Map<string, { readonly jobUid: string; readonly band: Band; readonly places: Place[] }>();
   readonly #preempt: { readonly attemptUid: string; readonly jobUid: string; readonly by: { readonly jobUid: string; readonly jobId: string } }[] = [];
@@ -153,7 +159,15 @@ class Round {
     return true;
   }
 
-  #firstFit({ tiers, cursor, amounts }: Shape): number | undefined {
+  #firstFit(shape: Shape): number | undefined {
+    const { cursor, amounts } = shape;
+    // What is more than any worker has free need not be looked for: most tasks, where a cluster is full.
+    if (this.#taken >= ceilingAge) {
+      this.#ceiling = mostOf(this.#table.free);
+      this.#taken = 0;
+    }
+    if (!fits(amounts, this.#ceiling, 0)) return undefined;
+    const { tiers } = shape;
     for (; cursor.tier < tiers.length; cursor.tier += 1, cursor.worker = 0) {
       const tier = tiers[cursor.tier];
       if (tier === undefined) continue;
@@ -179,6 +193,7 @@ class Round {
       const name = this.#table.workers[worker]?.name;
       if (taskIndex === undefined || name === undefined) return;
       this.#table.take(worker, entry.shape.amounts);
+      this.#taken += 1;
       this.#note(list, entry, band, taskIndex, name, worker);
     }
   }

@@ -12,7 +12,7 @@ export interface TaskRequest {
 }
 
 /** All tasks that ask for the same: what is found out for one of them holds for all, since room only shrinks during a decision. */
-export interface Shape {
+export class Shape {
   /** Tells it from other shapes of the same decision. */
   readonly id: number;
   readonly amounts: Amounts;
@@ -25,10 +25,33 @@ export interface Shape {
   readonly possibleCount: number;
   /** Those of them that take new attempts. */
   readonly accepting: Bits;
-  /** The same, by soft constraints: the preferred ones first. */
-  readonly tiers: readonly Bits[];
   /** From where on the next worker with room is looked for. */
-  readonly cursor: { tier: number; worker: number };
+  readonly cursor = { tier: 0, worker: 0 };
+  readonly #wishes: readonly Bits[];
+  #tiers: readonly Bits[] | undefined;
+
+  constructor(table: WorkerTable, request: TaskRequest, id: number) {
+    const { resources, constraints, tolerations } = request;
+    this.id = id;
+    this.amounts = amountsOf(resources);
+    this.device = resources.device;
+    this.untainted = table.untainted(tolerations);
+    this.possible = suitable(table, request);
+    if (!table.allHold(this.amounts)) {
+      for (let worker = nextBit(this.possible, 0); worker >= 0; worker = nextBit(this.possible, worker + 1)) {
+        if (!fits(this.amounts, table.capacity, worker)) removeBit(this.possible, worker);
+      }
+    }
+    this.possibleCount = countBits(this.possible);
+    this.accepting = table.allAccept ? this.possible : both(this.possible, table.accepting);
+    this.#wishes = constraints.flatMap((constraint) => (constraint.soft === true ? [table.matching(constraint)] : []));
+  }
+
+  /** The workers that take new attempts by soft constraints, the preferred ones first. */
+  get tiers(): readonly Bits[] {
+    this.#tiers ??= byWishes(this.accepting, this.#wishes);
+    return this.#tiers;
+  }
 }
 
 /** Finds the shape of a request; one object for equal requests. */
@@ -46,7 +69,7 @@ export class Shapes {
     const wishes = constraints.map(keyOfConstraint).join();
     const key = `${String(cpu)} ${String(memoryBytes)} ${String(diskBytes)} ${devices} ${wishes} ${tolerations.join()}`;
     let shape = this.#shapes.get(key);
-    if (shape === undefined) this.#shapes.set(key, (shape = shapeOf(this.#table, { resources, constraints, tolerations }, this.#shapes.size)));
+    if (shape === undefined) this.#shapes.set(key, (shape = new Shape(this.#table, { resources, constraints, tolerations }, this.#shapes.size)));
     return shape;
   }
 }
@@ -57,20 +80,6 @@ export function suitable(table: WorkerTable, { resources: { device }, constraint
   for (const constraint of constraints) if (constraint.soft !== true) keepOnly(bits, table.matching(constraint));
   if (device !== undefined) keepOnly(bits, table.having(device));
   return bits;
-}
-
-function shapeOf(table: WorkerTable, request: TaskRequest, id: number): Shape {
-  const { resources, constraints, tolerations } = request;
-  const amounts = amountsOf(resources);
-  const possible = suitable(table, request);
-  if (!table.allHold(amounts)) {
-    for (let worker = nextBit(possible, 0); worker >= 0; worker = nextBit(possible, worker + 1)) {
-      if (!fits(amounts, table.capacity, worker)) removeBit(possible, worker);
-    }
-  }
-  const accepting = table.allAccept ? possible : both(possible, table.accepting);
-  const tiers = byWishes(accepting, constraints.flatMap((constraint) => (constraint.soft === true ? [table.matching(constraint)] : [])));
-  return { id, amounts, device: resources.device, untainted: table.untainted(tolerations), possible, possibleCount: countBits(possible), accepting, tiers, cursor: { tier: 0, worker: 0 } };
 }
 
 /** Workers that fulfil more of the wishes come before those that fulfil fewer. */
