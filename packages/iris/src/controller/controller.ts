@@ -15,7 +15,7 @@ import { type Endpoint, EndpointTable } from "../runtime/endpoints.js";
 import type { JobRecord } from "./job-record.js";
 import { Placement } from "./placement.js";
 import { quietClock } from "./quiet-clock.js";
-import { takeReport } from "./reports.js";
+import { takeReports } from "./reports.js";
 import { jobFromRows } from "./rows.js";
 import type { Seal } from "./seal.js";
 import type { Store } from "./store.js";
@@ -187,9 +187,7 @@ export class Controller {
 
   /** Takes what a worker reports; answered once it is stored. */
   takeReports(reports: readonly Report[]): Promise<void> {
-    return this.turns.run(() => {
-      for (const report of reports) takeReport(this, report);
-    });
+    return this.turns.run(() => takeReports(this, reports));
   }
 
   /** What a task's function returned. For use inside a turn. */

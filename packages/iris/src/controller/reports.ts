@@ -1,32 +1,52 @@
+import type { LineEntry } from "../jobs/line-log.js";
 import type { AttemptOutcome } from "../jobs/model.js";
 import { plainProgress } from "../runtime/relay.js";
 import type { Report } from "../worker/protocol.js";
 import type { Controller } from "./controller.js";
+import type { JobRecord } from "./job-record.js";
+import type { LiveAttempt } from "./workers.js";
 
 /**
- * Takes what a worker reports of an attempt. What is not about a task's current attempt, or was taken before, changes nothing. Inside a turn.
+ * Takes what a worker reports. What is not about a task's current attempt, or was taken before, changes nothing. Inside a turn.
  *
- * @param controller - whose attempt it is
- * @param report - the next of the attempt's reports
+ * @param controller - whose attempts they are
+ * @param reports - the next of each attempt's, in order
  */
-export function takeReport(controller: Controller, report: Report): void {
-  const attempt = controller.attempt(report.attemptUid);
-  if (attempt === undefined || report.seq <= attempt.seq) return;
+export function takeReports(controller: Controller, reports: readonly Report[]): void {
+  let lines: LineEntry[] = [];
+  let of: JobRecord | undefined;
+  /** On disk before anything that came after them is stored; many lines in one write. */
+  const write = (): void => {
+    if (of !== undefined) for (const line of of.log.append(lines)) of.feed.push({ type: "log", line });
+    lines = [];
+    of = undefined;
+  };
+  for (const report of reports) {
+    const attempt = controller.attempt(report.attemptUid);
+    if (attempt === undefined || report.seq <= attempt.seq) continue;
+    attempt.seq = report.seq;
+    if (report.type !== "log") {
+      write();
+      take(controller, attempt, report);
+      continue;
+    }
+    if (of !== attempt.job) write();
+    of = attempt.job;
+    const { source, level, message, fields, attemptUid, seq } = report;
+    const line = { time: new Date(report.time).toISOString(), level, source, taskIndex: attempt.taskIndex, attempt: attempt.number, message, ...(fields === undefined || Object.keys(fields).length === 0 ? {} : { fields }) };
+    lines.push({ line, attemptUid, seq });
+  }
+  write();
+}
+
+function take(controller: Controller, attempt: LiveAttempt, report: Exclude<Report, { readonly type: "log" }>): void {
   const { job, taskIndex, number } = attempt;
   const from = { taskIndex, attempt: number };
-  attempt.seq = report.seq;
   switch (report.type) {
     case "building":
       return controller.apply(job, { type: "building", attemptUid: report.attemptUid });
     case "started":
       return controller.apply(job, { type: "started", attemptUid: report.attemptUid, pid: report.pid, ports: report.ports });
-    case "log": {
-      const { source, level, message, fields } = report;
-      const line = { time: new Date(report.time).toISOString(), level, source, ...from, message, ...(fields === undefined || Object.keys(fields).length === 0 ? {} : { fields }) };
-      // On disk before anything that came after it is stored.
-      for (const added of job.log.append([{ line, attemptUid: report.attemptUid, seq: report.seq }])) job.feed.push({ type: "log", line: added });
-      return;
-    }
     case "progress": {
       const progress = plainProgress(report.progress);
       job.setProgress(taskIndex, progress);
