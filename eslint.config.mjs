@@ -25,7 +25,7 @@ const policies = [
 ];
 
 export default tseslint.config(
-  { ignores: ["**/node_modules/", "**/dist/", "**/coverage/", "**/.turbo/", "**/.marin/", "**/.examples/", "docs/generated/"] },
+  { ignores: ["**/node_modules/", "**/dist/", "**/coverage/", "**/.turbo/", "**/.marin/", "**/.iris/", "**/.examples/", "docs/generated/"] },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   js.configs.recommended,
   {

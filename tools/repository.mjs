@@ -9,7 +9,7 @@ export const repositoryRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 export const leaves = ["experiments", "infra", "bench", "docs"];
 
 const codePattern = /\.(?:[cm]?[jt]s|[jt]sx)$/;
-const ignoredFolders = new Set(["node_modules", "dist", "coverage", ".turbo", ".git", ".marin", ".examples", "generated"]);
+const ignoredFolders = new Set(["node_modules", "dist", "coverage", ".turbo", ".git", ".marin", ".iris", ".examples", "generated"]);
 
 /** The path from the root, with forward slashes. */
 export function repositoryPath(absolutePath) {
