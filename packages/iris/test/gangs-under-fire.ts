@@ -43,8 +43,9 @@ function checkRoom(simulation: ClusterSimulation): void {
  * Gangs on a cluster in which programs fail, workers are lost, jobs are cancelled and others evict them, all by chance; checked after every tick.
  *
  * @param seed - of the chances
+ * @returns how often a gang started again, and how often after some of its tasks had succeeded
  */
-export function gangsUnderFire(seed: number): void {
+function gangsUnderFire(seed: number): { readonly restarts: number; readonly afterSuccess: number } {
   const random = randomFrom(seed);
   const chance = (probability: number): boolean => random() < probability;
   const pick = <T>(all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)];
@@ -83,10 +84,26 @@ export function gangsUnderFire(seed: number): void {
     for (const job of simulation.jobs.values()) checkGang(job, stopping);
     checkRoom(simulation);
   }
-  // Once nothing is broken any more, everything comes to an end; and the fire was real.
+  // Once nothing is broken any more, everything comes to an end.
   expect([...simulation.jobs.values()].map((job) => [job.uid, job.tasks[0]?.reason?.message])).toEqual([]);
   for (const job of simulation.ended) expect(job.tasks.every(({ state }) => isFinal(state))).toBe(true);
   expect(simulation.processes.size).toBe(0);
-  expect(restarts).toBeGreaterThan(5);
-  expect(afterSuccess).toBeGreaterThan(0);
+  return { restarts, afterSuccess };
+}
+
+/**
+ * Several of them, among which the fire must have been real.
+ *
+ * @param first - the first seed
+ * @param count - how many
+ */
+export function clustersUnderFire(first: number, count: number): void {
+  const seen = { restarts: 0, afterSuccess: 0 };
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { restarts, afterSuccess } = gangsUnderFire(seed);
+    seen.restarts += restarts;
+    seen.afterSuccess += afterSuccess;
+  }
+  expect(seen.restarts).toBeGreaterThan(5 * count);
+  expect(seen.afterSuccess).toBeGreaterThan(0);
 }
