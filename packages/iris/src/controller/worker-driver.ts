@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, MarinError, isMarinError } from "../platform.js";
 import type { WireFailure } from "../runtime/failure.js";
 import type { WorkerLink } from "../worker/link.js";
@@ -68,6 +69,8 @@ export class WorkerDriver {
     this.#times = times;
     this.#clock = clock;
     this.#lastHeard = clock.monotonic();
+    // Readings of lost connections may still be ending.
+    setMaxListeners(0, this.#end.signal);
     void this.#watch();
   }
 
