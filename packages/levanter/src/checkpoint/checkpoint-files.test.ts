@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { HOST_SPECS, hostState, type HostState } from "../../test/host-state.js"
 import type { Specs } from "../engine/types.js";
 import { readCheckpointMetadata, requireSameRun } from "./metadata.js";
 import { readCheckpoint } from "./read-checkpoint.js";
-import { checkpointPath, newestCheckpoint } from "./stored-checkpoints.js";
+import { checkpointPath, newestCheckpoint, promoteCheckpoint } from "./stored-checkpoints.js";
 import { takeSnapshot, writeCheckpoint } from "./write-checkpoint.js";
 
 const RUN = { "model.type": "test", "trainer.seed": 1 };
@@ -100,7 +100,7 @@ describe("a checkpoint's files", () => {
       await truncate(file, 5);
       await expectCorrupt(name);
       await rm(file);
-      if (name !== "metadata.json") await expectCorrupt(name);
+      await expectCorrupt(name);
       await writeFile(file, bytes);
     }
     // An older one is taken only after the damaged one was deleted.
@@ -111,15 +111,32 @@ describe("a checkpoint's files", () => {
     expect((await restored(path)).step).toBe(1);
   });
 
-  it("are no checkpoint without its description, and make room for one", async () => {
+  it("are no checkpoint where nothing of one is there, and make room for one", async () => {
     const path = newRoot();
     await save(path, 1, hostState(1));
     const directory = await save(path, 2, hostState(2));
-    await rm(join(directory, "metadata.json"));
+    for (const name of await readdir(directory)) await rm(join(directory, name));
+    await writeFile(join(path, "step-00000007"), "a file");
     expect((await restored(path)).step).toBe(1);
+    await rm(join(path, "step-00000007"));
     await save(path, 2, hostState(5));
     expect(await restored(path)).toEqual({ step: 2, values: await hostState(5).values() });
     expect((await readdir(path)).sort()).toEqual(["step-00000001", "step-00000002"]);
+  });
+
+  it("refuse a name of another step than theirs", async () => {
+    const path = newRoot();
+    const directory = await save(path, 2, hostState(2));
+    await cp(directory, checkpointPath(path, 9), { recursive: true });
+    await expect(restored(path)).rejects.toMatchObject({ code: "LEVANTER_CHECKPOINT_CORRUPT", data: { file: join(checkpointPath(path, 9), "metadata.json"), found: "that of step 2" } });
+  });
+
+  it("say of a directory that is none that it is none, wherever one is asked for", async () => {
+    const path = newRoot();
+    await save(path, 1, hostState(1));
+    for (const directory of [path, join(path, "nothing"), join(path, "step-00000001", "metadata.json")]) {
+      await expect(promoteCheckpoint(directory), directory).rejects.toMatchObject({ code: "LEVANTER_CHECKPOINT_MISSING", data: { directory } });
+    }
   });
 
   it("refuse headers that disagree with the model even when the digest fits", async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError } from "@marin/iris";
 import { z } from "zod";
@@ -60,6 +60,17 @@ export function jsonDigest(value: unknown): string {
 /** The text of `metadata.json`, which carries the digest of its own contents. */
 export function encodeMetadata(metadata: CheckpointMetadata): string {
   return `${JSON.stringify({ ...metadata, digest: jsonDigest(metadata) }, undefined, 2)}\n`;
+}
+
+/** Refuses a directory that someone names, and that holds no description of a checkpoint. Throws `LEVANTER_CHECKPOINT_MISSING`. */
+export async function requireCheckpoint(directory: string): Promise<void> {
+  await access(join(directory, METADATA_FILE)).catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT" && (cause as NodeJS.ErrnoException).code !== "ENOTDIR") return;
+    throw new MarinError("LEVANTER_CHECKPOINT_MISSING", `${directory} is no checkpoint: there is no ${METADATA_FILE} in it. A run's checkpoints are the directories checkpoints/step-* in it.`, {
+      data: { directory },
+      cause,
+    });
+  });
 }
 
 /**

@@ -16,6 +16,11 @@ describe("policy table: permanent checkpoints", () => {
     expect(saved).toEqual([2, 4, 6, 8, 10, 15, 20, 30, 40]);
   });
 
+  it("hold up to and with the last step that a policy speaks for", () => {
+    const policies = [{ every: 3, until: 6 }, { every: 4, until: 8 }];
+    expect(Array.from({ length: 12 }, (_, i) => i + 1).filter((step) => decideSave(policies, 0, { ...SITUATION, step }) === "permanent")).toEqual([3, 6, 8]);
+  });
+
   it("yield to nothing but the start, and to a checkpoint of the same step", () => {
     expect(decideSave(POLICIES, 1, { step: 0, savedStep: 0, elapsedSeconds: 1e9, requested: true, forced: true })).toBeUndefined();
     expect(decideSave(POLICIES, 1, { step: 4, savedStep: 4, elapsedSeconds: 1e9, requested: true, forced: false })).toBeUndefined();

@@ -1,7 +1,8 @@
 import { access, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileError, isMarinError, writeFileAtomic } from "@marin/iris";
-import { encodeMetadata, METADATA_FILE, readCheckpointMetadata, type CheckpointMetadata } from "./metadata.js";
+import { encodeMetadata, METADATA_FILE, readCheckpointMetadata, requireCheckpoint, type CheckpointMetadata } from "./metadata.js";
+import { corruptFile } from "./safetensors.js";
 
 const REMOVED = ".removed-";
 const KINDS = ["permanent", "temporary", "unknown"] as const;
@@ -27,9 +28,10 @@ export function checkpointPath(root: string, step: number): string {
 
 /**
  * The newest checkpoint under any of the roots, its description verified: of the highest step, permanent before temporary, then the last
- * path; undefined when there is none. A directory without `metadata.json`, and remains of interrupted writes, are passed over.
+ * path; undefined when there is none. Directories that hold nothing of a checkpoint, and remains of interrupted writes, are passed over.
  *
- * @throws MarinError LEVANTER_CHECKPOINT_CORRUPT rather than silently falling back to an older one; LEVANTER_CHECKPOINT_VERSION
+ * @throws MarinError LEVANTER_CHECKPOINT_CORRUPT rather than silently falling back to an older one, also where its description is gone or is of another
+ * step than its name; LEVANTER_CHECKPOINT_VERSION
  */
 export async function newestCheckpoint(roots: readonly string[]): Promise<StoredCheckpoint | undefined> {
   const directories = (await Promise.all(roots.map(checkpointsUnder))).flat().sort();
@@ -37,6 +39,7 @@ export async function newestCheckpoint(roots: readonly string[]): Promise<Stored
   let found: StoredCheckpoint | undefined;
   for (const directory of directories.filter((path) => stepOf(path) === newest)) {
     const metadata = await readCheckpointMetadata(directory);
+    if (metadata.step !== newest) throw corruptFile(join(directory, METADATA_FILE), `the description of step ${String(newest)}`, `that of step ${String(metadata.step)}`);
     if (found === undefined || !metadata.temporary || found.metadata.temporary) found = { directory, metadata };
   }
   return found;
@@ -63,9 +66,10 @@ export async function pruneCheckpoints(roots: readonly string[], { keepTemporary
  * Keeps a temporary checkpoint for good: no later one removes it.
  *
  * @param directory - of the checkpoint
- * @throws MarinError LEVANTER_CHECKPOINT_CORRUPT when there is none; file errors of `writeFileAtomic`
+ * @throws MarinError LEVANTER_CHECKPOINT_MISSING when there is none; LEVANTER_CHECKPOINT_CORRUPT, LEVANTER_CHECKPOINT_VERSION; file errors of `writeFileAtomic`
  */
 export async function promoteCheckpoint(directory: string): Promise<void> {
+  await requireCheckpoint(directory);
   const metadata = await readCheckpointMetadata(directory);
   if (metadata.temporary) await writeFileAtomic(join(directory, METADATA_FILE), encodeMetadata({ ...metadata, temporary: false }));
 }
@@ -115,8 +119,17 @@ function stepOf(directory: string): number {
 
 async function checkpointsUnder(root: string): Promise<string[]> {
   const paths = (await list(root)).filter((name) => /^step-\d{8,}$/.test(name)).map((name) => join(resolve(root), name));
-  const complete = await Promise.all(paths.map(isComplete));
-  return paths.filter((_, i) => complete[i] === true);
+  const holding = await Promise.all(paths.map(holdsCheckpoint));
+  return paths.filter((_, i) => holding[i] === true);
+}
+
+/** Whether something of a checkpoint is there. Directories appear whole: one without its description is a damaged checkpoint, and so is one that can't be looked into. */
+async function holdsCheckpoint(directory: string): Promise<boolean> {
+  try {
+    return (await readdir(directory)).some((name) => name === METADATA_FILE || name.endsWith(".safetensors"));
+  } catch (error) {
+    return !["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+  }
 }
 
 function isComplete(directory: string): Promise<boolean> {
