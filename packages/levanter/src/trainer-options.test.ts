@@ -207,7 +207,7 @@ describe("trackers", () => {
     };
     const warnings: string[] = [];
     const settings: TrainerOptions = {
-      trackers: [() => tracker, () => Promise.reject(new Error("no such service"))],
+      trackers: [() => tracker, () => Promise.reject(new Error("no such service")), () => undefined as unknown as Tracker],
       log: { ...silentLogger, warn: (message) => void warnings.push(message) },
     };
     const config: TrainerConfigInput = { trackers: ["tensorboard"], emaBeta: 0.5, peakFlops: 1e9, logEvery: 2 };
@@ -219,7 +219,7 @@ describe("trackers", () => {
     expect(seen[2]).toEqual([4, { "checkpoint/snapshot_bytes": snapshotBytes, "checkpoint/blocked_seconds": expect.any(Number) as number }]);
     expect(Object.keys(seen[0]?.[1] ?? {})).toEqual(expect.arrayContaining(["train/loss", "train/gradient_norm", "optim/learning_rate", "throughput/tokens_per_second", "throughput/duration"]));
     expect(Object.keys(seen.at(-1)?.[1] ?? {})).toEqual(["eval/loss", "eval/bpb", "eval/ema/loss", "eval/ema/bpb"]);
-    expect(warnings).toEqual(Array.from({ length: 2 }, () => "a tracker could not be opened; training goes on without it"));
+    expect(warnings).toEqual(Array.from({ length: 4 }, () => "a tracker could not be opened; training goes on without it"));
     const file = await readFile(join(path, "tensorboard", "events.out.tfevents"));
     const steps = [...decodeRecords(file)].map(({ data }) => stepOfEvent(data));
     // The version and the options; each line of metrics; each evaluation and checkpoint; the summary.

@@ -51,10 +51,10 @@ export class RunRecords {
     await this.#trackers.log(step, { "train/loss": loss, "train/gradient_norm": gradientNorm, "optim/learning_rate": learningRate, ...throughput });
   }
 
-  /** Adds an evaluation to what is known of a step. */
-  async addEvaluation(info: StepInfo, evaluation: StepEvaluation): Promise<void> {
+  /** Adds an evaluation over the store of this fingerprint to what is known of a step. */
+  async addEvaluation(info: StepInfo, evaluation: StepEvaluation, validationData: string): Promise<void> {
     const last = this.#metrics.last;
-    await this.#metrics.amend({ ...(last?.step === info.step ? last : rowOf(info, {})), ...evaluation });
+    await this.#metrics.amend({ ...(last?.step === info.step ? last : rowOf(info, {})), ...evaluation, validationData });
     const { validation, emaValidation } = evaluation;
     await this.#trackers.log(info.step, { ...evaluationMetrics("eval", validation), ...(emaValidation === undefined ? {} : evaluationMetrics("eval/ema", emaValidation)) });
   }
@@ -64,10 +64,10 @@ export class RunRecords {
     await this.#trackers.log(step, { "checkpoint/snapshot_bytes": snapshotBytes, "checkpoint/blocked_seconds": blockedSeconds });
   }
 
-  /** The evaluation that was made after a step, where it is the last one on record. */
-  evaluationOf(step: number): StepEvaluation | undefined {
+  /** The evaluation that was made after a step over the store of this fingerprint, where it is the last one on record. */
+  evaluationOf(step: number, validationData: string): StepEvaluation | undefined {
     const row = this.#metrics.last;
-    return row?.step === step && row["validation"] !== undefined ? (row as unknown as StepEvaluation) : undefined;
+    return row?.step === step && row["validationData"] === validationData ? (row as unknown as StepEvaluation) : undefined;
   }
 
   /** Flushes the metrics file to the disk. */

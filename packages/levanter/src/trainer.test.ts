@@ -193,6 +193,17 @@ describe("a stopped run", () => {
     expect(result).toEqual({ ...uninterrupted.result, resumedFrom: 20, checkpoint: result.checkpoint });
     expect(await digests(path)).toEqual(before);
   });
+
+  it("that was finished is validated on what it is given now, each store once", async () => {
+    const path = directory();
+    await train(path, {}, { validation: undefined });
+    expect((await train(path)).validation).toEqual(uninterrupted.result.validation);
+    expect((await train(path, {}, { validation: tokens })).validation).toMatchObject({ tokens: tokens.tokenCount });
+    const before = await readFile(join(path, "metrics.jsonl"));
+    expect((await train(path, {}, { validation: tokens })).validation).toMatchObject({ tokens: tokens.tokenCount });
+    expect((await train(path, {}, { validation: undefined })).validation).toBeUndefined();
+    expect(await readFile(join(path, "metrics.jsonl"))).toEqual(before);
+  });
 });
 
 describe("a run that cannot go on", () => {
@@ -256,6 +267,7 @@ it("its parameters load from the last checkpoint, into the same model only", asy
   const found = await evaluateLoss({ engine, model, parameters: parameters.buffers, store: validation, sequenceLength: 16, batchSize: 4 });
   expect(found).toEqual(expected);
   parameters.release();
+  await expect(loadParameters(engine, model, uninterrupted.directory)).rejects.toMatchObject({ code: "LEVANTER_CHECKPOINT_MISSING", message: expect.stringContaining("checkpoints/step-*") as string });
   await expect(loadParameters(engine, bigram(V, 8), checkpoint)).rejects.toMatchObject({ code: "LEVANTER_CHECKPOINT_MISMATCH", data: { fields: ["model.width"] } });
 });
 

@@ -162,7 +162,9 @@ export class Trainer {
     const opened: Tracker[] = [];
     for (const open of [...configured, ...(this.#options.trackers ?? [])]) {
       try {
-        opened.push(await open({ directory, step }));
+        const tracker: unknown = await open({ directory, step });
+        if (typeof tracker !== "object" || tracker === null) throw new TypeError(`it was opened as ${String(tracker)}, which is no tracker`);
+        opened.push(tracker as Tracker);
       } catch (error) {
         log?.warn("a tracker could not be opened; training goes on without it", { error });
       }

@@ -204,7 +204,9 @@ export class TrainingRun {
     const info = this.#last;
     if (info === undefined) return undefined;
     await hooks.run(info, true);
-    return records.evaluationOf(info.step) ?? (this.#evaluatesAt(info.step) ? this.#evaluate(records, info) : undefined);
+    const { validation } = this.#options;
+    if (validation === undefined) return undefined;
+    return records.evaluationOf(info.step, validation.fingerprint) ?? (this.#evaluatesAt(info.step) ? this.#evaluate(records, info) : undefined);
   }
 
   /** Makes the step after `done` steps. */
@@ -301,7 +303,7 @@ export class TrainingRun {
       await this.#stopIfAborted();
       throw error;
     });
-    await records.addEvaluation(info, evaluation);
+    await records.addEvaluation(info, evaluation, store.fingerprint);
     return evaluation;
   }
 
