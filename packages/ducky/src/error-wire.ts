@@ -100,10 +100,17 @@ function objectToJson(value: object, depth: number): JsonValue {
   return recordToJson(value, depth);
 }
 
+/** With its cause set afterwards: the types of browsers, which some programs load, know of no options. */
+function domException(message: string, name: string, options: { readonly cause?: Error }): DOMException {
+  const error = new DOMException(message, name);
+  if (options.cause !== undefined) Object.defineProperty(error, "cause", { value: options.cause, writable: true, configurable: true });
+  return error;
+}
+
 function fromWire(wire: unknown, field: string, depth: number): Error {
   const { name, message, code, data, cause } = checked(wire, field);
   const options = cause !== undefined && depth < maxCauses ? { cause: fromWire(cause, `${field}.cause`, depth + 1) } : {};
-  if (name === "AbortError" || name === "TimeoutError") return new DOMException(message, { name, ...options });
+  if (name === "AbortError" || name === "TimeoutError") return domException(message, name, options);
   const error =
     code !== undefined && data !== undefined
       ? new MarinError(code, message, { ...options, data })

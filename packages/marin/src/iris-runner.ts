@@ -1,4 +1,4 @@
-import { entry, IrisClient, JobScheduler, type Job, type JobEvent, type JobStatus } from "@marin/iris";
+import { entry, IrisClient, JobScheduler, type Job, type JobEvent, type JobState, type JobStatus } from "@marin/iris";
 import { MarinError, ownIdentity } from "@marin/rigging";
 
 import type { StepWork } from "./produce-step.js";
@@ -59,11 +59,14 @@ function requestFor(work: StepWork, run: Pick<StepRequest, "module" | "experimen
   };
 }
 
+/** States of a job that has its place and has not ended. */
+const underWay: ReadonlySet<JobState> = new Set<JobState>(["ASSIGNED", "BUILDING", "RUNNING"]);
+
 /** Tells what happens to a job, until its end. */
 async function follow(job: Job, step: string, listener: StepListener): Promise<void> {
   let started = false;
   for await (const event of job.events()) {
-    if (event.type === "state" && !started && event.status.state === "RUNNING") {
+    if (event.type === "state" && !started && underWay.has(event.status.state)) {
       started = true;
       listener.started();
     }

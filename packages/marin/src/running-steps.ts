@@ -41,6 +41,10 @@ export class RunningSteps {
   readonly #signal: AbortSignal;
   readonly #outcomes = new Map<string, Promise<Outcome>>();
   readonly #waiting: (() => void)[] = [];
+  /** Steps that have begun to run. */
+  readonly #begun = new Set<string>();
+  /** The error of the first step that was stopped before it began. */
+  #stoppedWaiting: (() => Error) | undefined;
   #turn: Promise<void> = Promise.resolve();
   #free: number;
   #failure: Error | undefined;
@@ -59,7 +63,8 @@ export class RunningSteps {
   async all(steps: readonly PlannedStep[]): Promise<Record<string, Artifact<unknown>>> {
     for (const planned of steps) this.#outcomes.set(planned.name, this.#one(planned));
     const settled = await Promise.allSettled(this.#outcomes.values());
-    if (this.#failure !== undefined) throw this.#failure;
+    const failure = this.#failure ?? this.#stoppedWaiting?.();
+    if (failure !== undefined) throw failure;
     return Object.fromEntries(settled.flatMap((outcome) => (outcome.status === "fulfilled" ? [[outcome.value.artifact.step, outcome.value.artifact]] : [])));
   }
 
@@ -71,8 +76,13 @@ export class RunningSteps {
       return await this.#provide(planned, inputs);
     } catch (thrown) {
       const stopped = this.#signal.aborted;
-      const error = failedIn(name, thrown);
       this.#options.recorder.step({ step: name, state: stopped ? "stopped" : "failed" });
+      if (stopped && !this.#begun.has(name)) {
+        // It only waited: what was stopped is the step that ran, which takes longer to end.
+        this.#stoppedWaiting ??= () => failedIn(name, thrown);
+        throw thrown;
+      }
+      const error = failedIn(name, thrown);
       this.#failure ??= error;
       if (!stopped) this.#stop.abort(new MarinError("MARIN_INTERRUPTED", `stopped because step ${name} failed`));
       throw error;
@@ -118,6 +128,7 @@ export class RunningSteps {
         signal: this.#signal,
         started: () => {
           began = performance.now();
+          this.#begun.add(name);
           recorder.step({ step: name, startedAt: new Date().toISOString() });
           onEvent({ event: "step-started", step: name, fingerprint, reason, resumed: resume });
         },
