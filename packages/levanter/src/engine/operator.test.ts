@@ -157,6 +157,9 @@ describe("what a definition may get wrong is a typed error", () => {
       expect(await codeOfRun(engine, ({ x }) => ({ y: after(narrow(x as tf.Tensor)) }))).toMatch(/^LEVANTER_OPERATOR_OUTPUT: operator "test.narrow".*declared=2/s);
       expect(await codeOfRun(engine, ({ x }) => ({ y: after(integer(x as tf.Tensor)) }))).toMatch(/^LEVANTER_OPERATOR_OUTPUT: operator "test.integer".*int32/s);
     }
+    const unmade = lowering("test.unmade", () => "nothing");
+    const unread = lowering("test.unread", ({ onnx, inputs }) => onnx.node("Mul", [inputs.x, "nothing"]));
+    for (const made of [unmade, unread]) expect(await codeOfRun(engine, ({ x }) => ({ y: made(x as tf.Tensor) }))).toMatch(/^LEVANTER_OPERATOR_LOWERING: .*"test.un.*" gives "nothing" as an .*neither one of its inputs nor made by it/);
     expect(await codeOfRun(engine, ({ x }) => ({ y: foreign(x as tf.Tensor) }))).toMatch(/^LEVANTER_OPERATOR_LOWERING: .*test.foreign.*Relish/s);
     await engine.dispose();
   });
@@ -169,6 +172,8 @@ describe("what a definition may get wrong is a typed error", () => {
     );
     const steep = defineOperator({ name: "test.steep", inputs: ["x"], composed: ({ x }) => tf.mul(x, 2), gradient: ({ dy }) => ({ x: tf.sum(dy) }) });
     expect(await codeOfRun(engine, gradientsOfOnes(steep))).toMatch(/^LEVANTER_OPERATOR_OUTPUT: operator "test.steep": "gradient" gives for input "x" float32 \[\], expected float32 \[2,3\]/);
+    const [none, late] = [undefined, Promise.resolve()].map((value, i) => defineOperator({ name: `test.noTensor${String(i)}`, inputs: ["x"], composed: () => value as unknown as tf.Tensor }));
+    for (const made of [none, late]) expect(await codeOfRun(engine, ({ x }) => ({ y: (made as NonNullable<typeof none>)(x as tf.Tensor) }))).toMatch(/^LEVANTER_OPERATOR_OUTPUT: .*"composed" gives output 0 what is no tensor, expected float32 \[2,3\]/);
     const missing = defineOperator({ name: "test.missing", inputs: ["x"], composed: ({ x }) => tf.mul(x, 2), gradient: () => ({}) as { x: tf.Tensor } });
     expect(await codeOfRun(engine, gradientsOfOnes(missing))).toMatch(/^LEVANTER_OPERATOR_OUTPUT: .*none for input "x"/);
     await engine.dispose();

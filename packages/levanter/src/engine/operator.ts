@@ -206,8 +206,9 @@ class DefinedOperator {
   }
 
   #requireSpec(what: string, tensor: tf.Tensor, expected: TensorSpec): void {
-    if (tensor.dtype === expected.dtype && sameShape(tensor.shape, expected.shape)) return;
-    throw this.#wrongOutput(`${what} ${tensor.dtype} [${tensor.shape.join(",")}], expected ${expected.dtype} [${expected.shape.join(",")}]`);
+    const isTensor = (tensor as unknown) instanceof tf.Tensor;
+    if (isTensor && tensor.dtype === expected.dtype && sameShape(tensor.shape, expected.shape)) return;
+    throw this.#wrongOutput(`${what} ${isTensor ? `${tensor.dtype} [${tensor.shape.join(",")}]` : "what is no tensor"}, expected ${expected.dtype} [${expected.shape.join(",")}]`);
   }
 
   #wrongOutput(what: string): MarinError {

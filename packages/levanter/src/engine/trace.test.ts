@@ -79,6 +79,14 @@ describe("trace", () => {
     expect(ops(trace("zeros", () => ({ y: tf.zeros([2048, 2048]) }), {}))).toEqual(["fill"]);
   });
 
+  it("refuses functions that return anything but tensors by name", () => {
+    const y = (x: tf.Tensor | undefined): tf.Tensor => tf.square(x as tf.Tensor);
+    const wrong: ((x: tf.Tensor | undefined) => unknown)[] = [() => undefined, () => null, () => ({}), () => 1, (x) => y(x), (x) => Promise.resolve({ y: y(x) }), (x) => ({ y: y(x), loss: 0.5 }), (x) => ({ y: [y(x)] })];
+    const codes = wrong.map((fn) => codeOf(((inputs: Parameters<TensorFunction>[0]) => fn(inputs["x"])) as unknown as TensorFunction));
+    for (const code of codes) expect(code).toMatch(/^LEVANTER_NO_OUTPUTS: the function of "test" returns .*; it must return tensors by name, such as \{ y \}, at once$/);
+    expect([codes[0], codes[4], codes[5], codes[6]]).toEqual(["nothing", "a tensor without a name", "a promise", 'as "loss" what is no tensor'].map((what) => expect.stringContaining(`returns ${what};`) as string));
+  });
+
   it("refuses other dtypes", () => {
     expect(codeOf(() => ({ y: tf.tensor1d(["a", "b"]) }))).toMatch(/^LEVANTER_DTYPE: .*string at .*trace\.test\.ts:\d+/);
   });

@@ -34,7 +34,8 @@ function switchBackend(name: string): void {
  * Runs `fn` once on symbolic tensors of these specs and returns what it did as a graph.
  *
  * @throws `LEVANTER_TRACE_READ` when `fn` reads a value, `LEVANTER_NO_LOWERING` when it uses an operation that does not compile,
- * `LEVANTER_CAPTURED_TENSOR` when it uses a tensor made elsewhere, `LEVANTER_LARGE_CONSTANT` when it creates a constant over 1 MiB.
+ * `LEVANTER_CAPTURED_TENSOR` when it uses a tensor made elsewhere, `LEVANTER_LARGE_CONSTANT` when it creates a constant over 1 MiB,
+ * `LEVANTER_NO_OUTPUTS` when it does not return tensors by name.
  */
 export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
   const backend = recordingBackend();
@@ -52,7 +53,7 @@ export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
       tensors[key] = tf.engine().makeTensorFromTensorInfo(info);
     }
     const outputs = new Map<string, Value>();
-    for (const [key, tensor] of Object.entries(fn(tensors))) outputs.set(key, backend.traced(tensor));
+    for (const [key, tensor] of outputsOf(name, fn(tensors))) outputs.set(key, backend.traced(tensor));
     return builder.finish(outputs);
   } catch (error) {
     throw explained(name, error);
@@ -62,6 +63,18 @@ export function trace(name: string, fn: TensorFunction, inputs: Specs): Graph {
     backend.record(undefined);
     if (previous !== undefined && previous !== "" && previous !== RECORDING_BACKEND) switchBackend(previous);
   }
+}
+
+/** The tensors that a function returned, by name. */
+function outputsOf(name: string, returned: unknown): (readonly [string, tf.Tensor])[] {
+  const refuse = (what: string): never => {
+    throw new MarinError("LEVANTER_NO_OUTPUTS", `the function of "${name}" returns ${what}; it must return tensors by name, such as { y }, at once`, { data: { program: name } });
+  };
+  if (returned instanceof tf.Tensor) return refuse("a tensor without a name");
+  if (returned instanceof Promise) return refuse("a promise");
+  const entries = Object.entries(returned ?? {});
+  if (entries.length === 0) return refuse("nothing");
+  return entries.map(([key, tensor]) => (tensor instanceof tf.Tensor ? [key, tensor] : refuse(`as "${key}" what is no tensor`)));
 }
 
 /** Turns tfjs's words for an unregistered kernel into a typed error. */

@@ -204,8 +204,10 @@ const COMPOSED: { readonly [K in ComposedOp]: Lowering<K> } = {
   },
   custom: ({ model, node, inputs, outputs }) => {
     const operator = operatorOf(node) as RegisteredOperator;
-    const results = operator.lower(new OnnxWriter(model, operator.name), inputs, { inputs: node.inputs, outputs: node.outputs }, node.attributes.attributes);
+    const onnx = new OnnxWriter(model, operator.name, inputs);
+    const results = operator.lower(onnx, inputs, { inputs: node.inputs, outputs: node.outputs }, node.attributes.attributes);
     results.forEach((result, index) => {
+      onnx.requireValue(result, "as an output");
       const name = outputs[index] as string;
       // An input goes on under its own name.
       if (inputs.includes(result) || results.indexOf(result) < index || !model.rename(result, name)) model.node("Identity", [result], [name]);
