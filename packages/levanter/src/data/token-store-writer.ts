@@ -27,6 +27,7 @@ export class TokenStoreWriter {
   #tokenCount = 0;
   #documentCount = 0;
   #byteCount = 0;
+  #open = true;
 
   private constructor(directory: string, options: TokenStoreOptions, tokens: HashedFile, ends: HashedFile) {
     this.#directory = directory;
@@ -60,9 +61,11 @@ export class TokenStoreWriter {
 
   /**
    * Appends one document: its tokens, the closing end-of-text token included, and the number of UTF-8 bytes of text they stand for. Throws
-   * `LEVANTER_TOKEN_RANGE` when a token is not below the vocabulary size; nothing of the document is written then.
+   * `LEVANTER_TOKEN_RANGE` when a token is not below the vocabulary size; nothing of the document is written then. Throws `LEVANTER_RELEASED` after
+   * `finish` or `abort`.
    */
   async append(ids: Uint32Array, byteLength: number): Promise<void> {
+    this.#requireOpen();
     const { vocabSize } = this.#options;
     const bad = ids.findIndex((id) => id >= vocabSize);
     if (bad >= 0) {
@@ -87,8 +90,10 @@ export class TokenStoreWriter {
     await this.#ends.write(end);
   }
 
-  /** Flushes everything to the disk and writes the ledger. Returns its contents. The writer cannot be used afterwards. */
+  /** Flushes everything to the disk and writes the ledger. Returns its contents. The writer cannot be used afterwards: throws `LEVANTER_RELEASED`. */
   async finish(): Promise<TokenLedger> {
+    this.#requireOpen();
+    this.#open = false;
     const ledger: TokenLedger = {
       formatVersion: FORMAT_VERSION,
       dtype: this.#bytesPerToken === 2 ? "uint16" : "uint32",
@@ -106,8 +111,14 @@ export class TokenStoreWriter {
 
   /** Closes the files of a store that will not be finished. Harmless after `finish`. */
   async abort(): Promise<void> {
+    this.#open = false;
     await this.#tokens.close();
     await this.#ends.close();
+  }
+
+  #requireOpen(): void {
+    if (this.#open) return;
+    throw new MarinError("LEVANTER_RELEASED", `the writer of ${this.#directory} was finished or aborted, and takes no more documents; create another one`, { data: { directory: this.#directory } });
   }
 }
 

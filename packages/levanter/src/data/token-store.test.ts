@@ -87,6 +87,17 @@ describe("TokenStore", () => {
     await writer.abort();
   });
 
+  it("refuses documents, and a second end, once the writer has ended", async () => {
+    for (const end of ["finish", "abort"] as const) {
+      const path = directory();
+      const writer = await TokenStoreWriter.create(path, { vocabSize: 5 });
+      await writer.append(Uint32Array.of(1), 1);
+      await writer[end]();
+      for (const late of [() => writer.append(Uint32Array.of(2), 1), () => writer.finish()]) await expect(late()).rejects.toMatchObject({ code: "LEVANTER_RELEASED", data: { directory: path } });
+      await writer.abort();
+    }
+  });
+
   it("says which part of the path is no directory", async () => {
     const path = directory();
     await writeFile(path, "");

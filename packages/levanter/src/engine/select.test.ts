@@ -33,6 +33,15 @@ describe("auto", () => {
   });
 });
 
+test.each([
+  [{ engine: "onxx" }, 'engine is "onxx"; it must be one of auto, onnx, tfjs-node-gpu, tfjs-node, wasm, cpu'],
+  [{ engine: "toString" }, 'engine is "toString"; '],
+  [{ device: "gpu" }, 'device is "gpu"; it must be one of auto, cpu, webgpu, cuda'],
+  [{ precision: "bfloat16" }, 'precision is "bfloat16"; it must be one of float32, float16'],
+])("a name that is none is refused: %j", async (selection, message) => {
+  await expect(select(selection as EngineSelection)).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message: expect.stringContaining(message) as string });
+});
+
 test("the runtime's way can be forced by the environment", async () => {
   vi.stubEnv("MARIN_ENGINE_RUNTIME", "node");
   expect((await select({ engine: "onnx", threads: 2 })).description).toMatch(/\(node\), 2 threads/);

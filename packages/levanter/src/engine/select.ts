@@ -33,10 +33,14 @@ export interface EngineSelection {
  * `webgpu` or `cuda` it is `onnx` on that device, or an error that says what is missing.
  *
  * @throws MarinError `LEVANTER_ENGINE_UNAVAILABLE` (or the runtime's own error) when an engine asked for by name cannot run here;
- * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one; `LEVANTER_PRECISION` for a precision that the device does not have
+ * `LEVANTER_RUNTIME_VERSION` when the installed ONNX Runtime is not the pinned one; `LEVANTER_PRECISION` for a precision that the device does not have;
+ * `LEVANTER_CONFIG` for a name that is none
  */
 export async function selectEngine(selection: EngineSelection = {}): Promise<Engine> {
   const { engine = "auto", device = "auto" } = selection;
+  requireKnown("engine", engine, Object.keys(devicesOf));
+  requireKnown("device", device, DEVICES);
+  requireKnown("precision", selection.precision ?? "float32", PRECISIONS);
   const notice = selection.onNotice ?? ((line: string): void => process.emitWarning(line, "MarinEngine"));
   requireDevice(engine, device);
   if (device === "webgpu" || (device === "cuda" && engine !== "tfjs-node-gpu")) return startOnDevice(device, selection);
@@ -92,6 +96,15 @@ async function refuseHalf(engine: string, device: string): Promise<never> {
 async function startEager(name: EagerName): Promise<Engine> {
   const { EagerEngine } = await import("./eager-engine.js");
   return EagerEngine.create(name);
+}
+
+const DEVICES: readonly EngineDevice[] = ["auto", "cpu", "webgpu", "cuda"];
+const PRECISIONS: readonly Precision[] = ["float32", "float16"];
+
+/** For callers whom no compiler checks. */
+function requireKnown(field: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  throw new MarinError("LEVANTER_CONFIG", `${field} is ${JSON.stringify(value)}; it must be one of ${known.join(", ")}`, { data: { field, value } });
 }
 
 function requireDevice(engine: EngineName | "auto", device: EngineDevice): void {
