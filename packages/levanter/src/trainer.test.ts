@@ -258,6 +258,10 @@ describe("a run that cannot go on", () => {
     await expect(train(directory(), { sequenceLength: 65 })).rejects.toThrow(/sequenceLength is 65; the model takes 1 to 64 tokens a row/);
     const large = await storeOf(join(root, "large"), [[1]], V + 1);
     await expect(train(directory(), {}, { tokens: large })).rejects.toThrow(/vocabulary of 61 tokens, the model one of 60/);
+    for (const value of [Infinity, Number.NaN, null, [1]]) {
+      const unkept = { ...model, config: { ...model.config, cap: value as number } };
+      await expect(train(directory(), {}, { model: unkept })).rejects.toMatchObject({ code: "LEVANTER_CONFIG", data: { field: "cap" } });
+    }
   });
 });
 

@@ -40,8 +40,17 @@ export type CheckpointMetadata = z.infer<typeof metadataSchema>;
 /** What a run's numbers depend on, flat: `model.layers`, `trainer.seed`, `data.fingerprint`, ... */
 export type RunIdentity = Readonly<Record<string, string | number | boolean>>;
 
-/** The part of a run's identity that names the model: `model.type`, and the model's configuration as `model.<field>`. */
+/**
+ * The part of a run's identity that names the model: `model.type`, and the model's configuration as `model.<field>`. Throws `LEVANTER_CONFIG` for a field
+ * that a checkpoint would not give back.
+ */
 export function modelIdentity(model: LanguageModel): RunIdentity {
+  for (const [name, value] of Object.entries(model.config)) {
+    if ((value as unknown) === undefined || scalar.safeParse(value).success) continue;
+    throw new MarinError("LEVANTER_CONFIG", `the model's configuration has the field "${name}" of type ${typeof value}, value ${String(value)}; a checkpoint keeps texts, booleans and finite numbers`, {
+      data: { field: name },
+    });
+  }
   return { "model.type": model.type, ...Object.fromEntries(Object.entries(model.config).map(([name, value]) => [`model.${name}`, value])) };
 }
 
