@@ -63,3 +63,12 @@ it("says when the disk is full", async () => {
   expect(error).toMatchObject({ code: "RIGGING_DISK_FULL", data: { path } });
   await log.close();
 });
+
+it("says that it is gone when it is to be amended", async () => {
+  await fresh();
+  const log = await MetricsLog.open(path, 0);
+  await log.append({ step: 1 });
+  await rm(path);
+  await expect(log.amend({ step: 1, more: true })).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND", data: { path } });
+  await log.close();
+});

@@ -52,7 +52,10 @@ export class MetricsLog {
   async amend(row: MetricsRow): Promise<void> {
     if (this.last?.step !== row.step) return this.append(row);
     await this.#file.close();
-    const lines = (await readFile(this.#path, "utf8")).split("\n").slice(0, -2);
+    const text = await readFile(this.#path, "utf8").catch((error: unknown) => {
+      throw fileError(error, { action: "read", path: this.#path });
+    });
+    const lines = text.split("\n").slice(0, -2);
     await writeFileAtomic(this.#path, [...lines, encode([row])].join("\n"));
     this.#file = await append(this.#path);
     this.#rows = [row];
