@@ -125,6 +125,17 @@ describe.concurrent("jobs in processes of their own", { timeout: 120_000 }, () =
     expect(events).toContainEqual({ type: "metrics", taskIndex: 0, attempt: 0, values: { lines }, step: 3 });
   });
 
+  test("what a task prints, logs and reports comes in the order in which it happened", async () => {
+    const rounds = 300;
+    const job = await client.submit({ name: "turns", entry: task("takesTurns"), args: [rounds] });
+    const said = (await collect(job.events())).flatMap((event) => {
+      if (event.type === "log") return [event.line.message];
+      if (event.type === "progress") return [`done ${String(event.progress.done)}`];
+      return event.type === "metrics" ? [`measured ${String(event.values["round"])}`] : [];
+    });
+    expect(said).toEqual(Array.from({ length: rounds }, (_, round) => [`printed ${round}`, `done ${round}`, `logged ${round}`, `measured ${round}`]).flat());
+  });
+
   test("an endpoint is there while its task runs, at the task's own port", async () => {
     const job = await client.submit({ name: "serve", entry: task("serves"), ports: ["http"] });
     const other = await client.submit({ name: "serve-too", entry: task("serves"), ports: ["http"] });

@@ -21,7 +21,7 @@ export interface AttemptStart {
   readonly directory: string | undefined;
   /** Variables for this attempt alone. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Stands before a log line on standard output; alone on a line of both outputs it says that nothing more comes. */
+  /** Stands before a report on standard output; alone on a line of both outputs it says that nothing more comes. */
   readonly marker: string;
 }
 
@@ -36,7 +36,7 @@ export type AttemptAnswer =
 const startDirectory = process.cwd();
 
 /** Characters of a line that surely is read as one. */
-const maxLogLine = 32_768;
+const maxReportLine = 32_768;
 
 /** The attempt that this process runs; TERM asks it to clean up. */
 let current: ServedTask | undefined;
@@ -71,7 +71,7 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   process.chdir(directory ?? startDirectory);
   // What goes on in a warm process must not write among what the next attempt prints.
   let over = false;
-  const task = serveProcessContext(connection, identity, attemptUid, (event) => !over && writeLog(marker, event));
+  const task = serveProcessContext(connection, identity, attemptUid, (event) => !over && writeReport(marker, event));
   current = task;
   const answer = await runInContext(task.context, async (): Promise<AttemptAnswer> => {
     try {
@@ -95,10 +95,11 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   return answer;
 }
 
-/** Among what is printed, so that it is in order with that and as safe; too long for a line, it goes the other way. */
-function writeLog(marker: string, event: TaskEvent): boolean {
+/** Among what is printed, so that it is in order with that and as safe. What is too long for a line, or holds numbers that JSON does not know, goes the other way. */
+function writeReport(marker: string, event: TaskEvent): boolean {
+  if (event.type === "metrics" && !Object.values(event.values).every(Number.isFinite)) return false;
   const line = `${marker}${JSON.stringify(event)}\n`;
-  if (line.length > maxLogLine || !process.stdout.writable) return false;
+  if (line.length > maxReportLine || !process.stdout.writable) return false;
   process.stdout.write(line);
   return true;
 }

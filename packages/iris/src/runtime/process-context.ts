@@ -32,14 +32,14 @@ const tasks = new WeakMap<Connection, { current: ServedTask }>();
  * @param connection - to whoever started it, who serves "iris.task"
  * @param identity - who the task is
  * @param attemptUid - the attempt that its reports name. Default "": the other end knows
- * @param writeLog - another way for log lines, which tells whether it took one. Default none
+ * @param write - a way for reports among what the process prints, which tells whether it took one. Default none
  */
-export function serveProcessContext(connection: Connection, identity: TaskIdentity, attemptUid = "", writeLog?: (event: TaskEvent) => boolean): ServedTask {
+export function serveProcessContext(connection: Connection, identity: TaskIdentity, attemptUid = "", write?: (event: TaskEvent) => boolean): ServedTask {
   // For what it starts in turn.
   process.env[identityVariable] = JSON.stringify(identity);
   const controller = new AbortController();
   const hooks = new ExitHooks();
-  const channel = connectionChannel(connection, attemptUid, writeLog);
+  const channel = connectionChannel(connection, attemptUid, write);
   let ended = false;
   // What still runs of it in a warm process must not speak for the task that comes after it.
   const api = whileTrue(remoteIrisApi(connection), () => !ended);

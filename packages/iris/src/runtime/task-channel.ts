@@ -18,9 +18,9 @@ export interface TaskChannel {
  *
  * @param connection - to whoever started this process or thread
  * @param attemptUid - the attempt that reports. Default "": the other end knows
- * @param writeLog - another way for log lines, which tells whether it took one. Default none
+ * @param write - a way among what the process prints, which tells whether it took the report. Default none
  */
-export function connectionChannel(connection: Connection, attemptUid = "", writeLog?: (event: TaskEvent) => boolean): TaskChannel {
+export function connectionChannel(connection: Connection, attemptUid = "", write?: (event: TaskEvent) => boolean): TaskChannel {
   const calls = connection.client(taskService);
   const gathered: TaskEvent[] = [];
   const underWay = new Set<Promise<void>>();
@@ -43,7 +43,7 @@ export function connectionChannel(connection: Connection, attemptUid = "", write
   };
   return {
     send: (event) => {
-      if (event.type === "log" && writeLog?.(event) === true) return;
+      if (write?.(event) === true) return;
       // At once, so that a crash right after it loses nothing; together with others where the other end is behind.
       if (underWay.size < maxUnderWay) post([event]);
       else gathered.push(event);
