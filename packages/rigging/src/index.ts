@@ -4,7 +4,7 @@ export { formatDuration, parseDuration } from "./duration.js";
 export { loadConfig, type ConfigSource, type ConfigSources, type LoadedConfig } from "./config/load.js";
 export { secretReference } from "./config/secret-reference.js";
 export { escapeControls } from "./escape.js";
-export { ManualClock, systemClock, type Clock } from "./time/clock.js";
+export { backgroundClock, ManualClock, systemClock, type Clock } from "./time/clock.js";
 export { Deadline } from "./time/deadline.js";
 export { seededRandom } from "./time/random.js";
 export { backoff, retry, type BackoffOptions, type RetryOptions } from "./time/retry.js";

@@ -1,23 +1,8 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FaultChooser, sendAnswer } from "../testing/faults.js";
+import { listenOnLoopback, type ServedRequest } from "../testing/loopback.js";
 import { Buckets, describe, digests, Refusal, type ServedObject } from "./objects.js";
 import { Uploads } from "./uploads.js";
-
-/** A request that the server has answered. */
-export interface ServedRequest {
-  /** "GET", "POST", "PUT", "DELETE". */
-  readonly method: string;
-  /** Path and parameters. */
-  readonly url: string;
-  /** The Range header, "" without one. */
-  readonly range: string;
-  /** The answer's status. */
-  readonly status: number;
-  /** Bytes of objects in the answer. */
-  readonly objectBytes: number;
-}
 
 /** Settings of {@link startGcsServer}. */
 export interface GcsServerOptions {
@@ -46,18 +31,7 @@ export async function startGcsServer({ buckets: names, fault = () => undefined }
   const buckets = new Buckets(names);
   const uploads = new Uploads(buckets);
   const requests: ServedRequest[] = [];
-  const server = createServer((request, response) => {
-    void handle(request, response);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> =>
-    (closed ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }));
+  const { endpoint, close } = await listenOnLoopback(handle);
   return { endpoint, requests, close, [Symbol.asyncDispose]: close };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

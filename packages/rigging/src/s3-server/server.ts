@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { ServedRequest } from "../gcs-server/server.js";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { type FaultChooser, type ReadyAnswer, sendAnswer } from "../testing/faults.js";
 import { pageOf } from "../testing/listing.js";
+import { listenOnLoopback, type ServedRequest } from "../testing/loopback.js";
 import { type KeptObject, S3Buckets, S3Refusal, unquoted, type WriteConditions } from "./objects.js";
 import { listedParts, xmlDocument, type XmlElements } from "./xml.js";
 
@@ -42,18 +40,7 @@ const nothing = Buffer.alloc(0);
 export async function startS3Server({ buckets: names, fault = () => undefined }: S3ServerOptions): Promise<S3Server> {
   const buckets = new S3Buckets(names);
   const requests: ServedRequest[] = [];
-  const server = createServer((request, response) => {
-    void handle(request, response);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> =>
-    (closed ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }));
+  const { endpoint, close } = await listenOnLoopback(handle);
   return {
     endpoint,
     requests,

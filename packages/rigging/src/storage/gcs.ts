@@ -13,6 +13,7 @@ import { mayPass, remoteError, statusOf, type StoreAdvice } from "./remote-error
 import { resumed } from "./resume.js";
 import { asDirectory, sortedEntries } from "./scheme-storage.js";
 import type { DirectoryEntry, ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
+import { WatchedSource } from "./watched-source.js";
 
 /** How to reach Google Cloud Storage. */
 export interface GcsOptions {
@@ -123,22 +124,14 @@ export class GcsStorage implements StorageDriver {
       metadata: { contentType: "application/octet-stream", metadata: { [writeMark]: mark } },
       ...(ifAbsent ? { preconditionOpts: { ifGenerationMatch: 0 } } : {}),
     };
-    let sourceError: { readonly error: unknown } | undefined;
-    const source = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      try {
-        yield* untilAborted(chunks, signal);
-      } catch (error) {
-        sourceError = { error };
-        throw error;
-      }
-    };
+    const source = new WatchedSource();
     try {
-      const pieces = new Pieces(source(typeof data === "string" || data instanceof Uint8Array ? one(asBuffer(data)) : data));
+      const pieces = new Pieces(source.watch(typeof data === "string" || data instanceof Uint8Array ? one(asBuffer(data)) : data, signal));
       const whole = await pieces.whole(pieceBytes);
       if (whole !== undefined) await this.#again(signal, () => file.save(whole, { ...common, resumable: false }), whole.length);
       else await pipeline(Readable.from(pieces.rest(), { objectMode: false }), (await this.#uploading(path)).createWriteStream({ ...common, resumable: true, chunkSize: pieceBytes }));
     } catch (error) {
-      if (sourceError !== undefined) throw sourceError.error;
+      source.throwIfFailed();
       if (ifAbsent && statusOf(error) === 412) return this.#wasOurs(path, mark);
       throw remoteError(error, { action: "write", path }, advice);
     }

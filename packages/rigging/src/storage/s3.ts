@@ -13,6 +13,7 @@ import { type OpenedBody, resumed } from "./resume.js";
 import { uploadParts } from "./s3-upload.js";
 import { asDirectory, sortedEntries } from "./scheme-storage.js";
 import type { DirectoryEntry, ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
+import { WatchedSource } from "./watched-source.js";
 
 /** How to reach Amazon S3, or a store that speaks its protocol (MinIO, Ceph, R2, CoreWeave, ...). */
 export interface S3Options {
@@ -105,18 +106,10 @@ export class S3Storage implements StorageDriver {
   }
 
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
-    let sourceError: { readonly error: unknown } | undefined;
-    const source = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      try {
-        yield* untilAborted(chunks, signal);
-      } catch (error) {
-        sourceError = { error };
-        throw error;
-      }
-    };
+    const source = new WatchedSource();
     try {
       const isBytes = typeof data === "string" || data instanceof Uint8Array;
-      const pieces = new Pieces(isBytes ? slices(asBuffer(data)) : source(data));
+      const pieces = new Pieces(isBytes ? slices(asBuffer(data)) : source.watch(data, signal));
       const whole = await pieces.whole(pieceBytes);
       if (whole !== undefined) {
         if (ifAbsent) await this.writeIf(path, whole, { version: undefined, signal });
@@ -126,7 +119,7 @@ export class S3Storage implements StorageDriver {
       const connected = await this.#connect();
       await uploadParts({ ...connected, target: parsePath(path, false), path, chunks: pieces.rest(), ifAbsent, signal, mark: randomUUID(), attempts: this.#maxRetries + 1, timeoutMs: this.#stallMs, markOf: () => this.#current(path) });
     } catch (error) {
-      if (sourceError !== undefined) throw sourceError.error;
+      source.throwIfFailed();
       signal?.throwIfAborted();
       if (ifAbsent && (statusOf(error) === 412 || isMarinError(error, "RIGGING_CHANGED"))) throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path } });
       throw remoteError(error, { action: "write", path }, advice);
