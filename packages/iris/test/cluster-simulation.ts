@@ -4,17 +4,6 @@ import { apply, newJob, tasksToPlace } from "../src/jobs/state-machine.js";
 import { schedule } from "../src/scheduling/scheduler.js";
 import type { PlacedAttempt, Reservation, Schedule, SchedulingWorker, WaitingJob } from "../src/scheduling/snapshot.js";
 
-/** A number from 0 up to below 1, the same sequence for the same seed. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /**
  * A cluster without processes: the state machine, the scheduler, and workers that do at the next tick what they were told in this one. Time is counted in ticks.
  */

@@ -1,9 +1,10 @@
+import { seededRandom } from "@marin/rigging";
 import { expect } from "vitest";
 import type { Resources } from "../src/jobs/job-spec.js";
 import { isFinal } from "../src/jobs/job-status.js";
 import type { AttemptModel, JobModel } from "../src/jobs/model.js";
 import type { SchedulingWorker } from "../src/scheduling/snapshot.js";
-import { ClusterSimulation, randomFrom } from "./cluster-simulation.js";
+import { ClusterSimulation } from "./cluster-simulation.js";
 import { specOf } from "./job-specs.js";
 
 const gpus = 4;
@@ -46,7 +47,7 @@ function checkRoom(simulation: ClusterSimulation): void {
  * @returns how often a gang started again, and how often after some of its tasks had succeeded
  */
 function gangsUnderFire(seed: number): { readonly restarts: number; readonly afterSuccess: number } {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   const chance = (probability: number): boolean => random() < probability;
   const pick = <T>(all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)];
   const simulation = new ClusterSimulation(Array.from({ length: 9 }, (_, index) => worker(index)));

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { seededRandom } from "@marin/rigging";
 import { MarinError } from "../platform.js";
 
 /** Places of the runtime where failures and delays can be asked for. */
@@ -52,7 +53,7 @@ export const chaos = {
     if (!chaosPoints.includes(point) || !(rate >= 0 && rate <= 1) || !(delayMs >= 0)) {
       throw new MarinError("IRIS_BAD_CHAOS", `Chaos needs one of the points ${chaosPoints.join(", ")}, a rate from 0 to 1 and a delay of 0 ms or more, found ${JSON.stringify({ point, ...options })}.`, { data: { point } });
     }
-    injections.set(point, { options, random: randomFrom(seed), count: 0 });
+    injections.set(point, { options, random: seededRandom(seed), count: 0 });
   },
   /** How often a place was hit since it was asked for. */
   count(point: ChaosPoint): number {
@@ -102,15 +103,4 @@ function hitAt(point: ChaosPoint): ChaosOptions | undefined {
 
 function failAt(point: ChaosPoint, { fail, delayMs }: ChaosOptions): void {
   if (fail ?? delayMs === undefined) throw new MarinError("IRIS_CHAOS", `A failure on purpose at ${point}.`, { data: { point } });
-}
-
-/** mulberry32: numbers from 0 to 1 that depend on the seed alone. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { backgroundClock } from "@marin/rigging";
 import type { SubmitRequest } from "../client/iris-api.js";
 import type { AttemptModel, Cause, JobEffect, JobModelEvent } from "../jobs/model.js";
 import { apply } from "../jobs/state-machine.js";
@@ -14,7 +15,6 @@ import { ChangeSet } from "./change-set.js";
 import { type Endpoint, EndpointTable } from "../runtime/endpoints.js";
 import type { JobRecord } from "./job-record.js";
 import { Placement } from "./placement.js";
-import { quietClock } from "./quiet-clock.js";
 import { takeReports } from "./reports.js";
 import { jobFromRows } from "./rows.js";
 import type { Seal } from "./seal.js";
@@ -96,7 +96,7 @@ export class Controller {
     );
     this.budgets = new Map(store.budgets().map(({ user, amount }) => [user, amount]));
     this.#placement = new Placement(this.clock, () => this.turns.wake());
-    this.workers = new Workers({ epoch: store.nextEpoch(), times: this.#times, clock: settings.clock ?? quietClock, controller: this });
+    this.workers = new Workers({ epoch: store.nextEpoch(), times: this.#times, clock: settings.clock ?? backgroundClock, controller: this });
     this.#recover();
   }
 

@@ -1,5 +1,6 @@
+import { seededRandom } from "@marin/rigging";
 import { expect, test } from "vitest";
-import { ClusterSimulation, randomFrom } from "../../test/cluster-simulation.js";
+import { ClusterSimulation } from "../../test/cluster-simulation.js";
 import { specOf } from "../../test/job-specs.js";
 import type { Band } from "../jobs/job-spec.js";
 import { spendOf } from "./fair-share.js";
@@ -49,7 +50,7 @@ test("Preemption without thrash: two users at the edge of their budgets for 1,00
   // Room for 16 single processors; each user may spend on 8 of them, and has work for far more.
   const simulation = new ClusterSimulation(workers(4), budgets);
   const watch = new Watch(simulation);
-  const random = randomFrom(11);
+  const random = seededRandom(11);
   const starts = { interactive: 0, batch: 0 };
   let finished = 0;
   for (let tick = 0; tick < 1_000; tick += 1) {
