@@ -1,31 +1,17 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { gone } from "../../test/processes.js";
-import { Desk, noApi, order, orderOf } from "../../test/worker-harness.js";
-import { workerDaemon } from "./daemon.js";
-import type { WorkerLink } from "./link.js";
+import { daemonOfEachTest } from "../../test/worker-daemon.js";
+import { Desk, order, orderOf } from "../../test/worker-harness.js";
 
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "iris-worker-"));
-});
-afterEach(async () => {
-  // Whatever a failed test has left.
-  const link = await connect().catch(() => undefined);
-  await link?.shutdown(1_000);
-  await gone([link?.info.pid ?? 0], 60_000);
-  await rm(directory, { recursive: true, force: true });
-}, 120_000);
-
-const connect = (orphanMs = 600_000): Promise<WorkerLink> => workerDaemon({ name: "d", directory, capacity: { cpu: 4, memoryBytes: 2 ** 32, diskBytes: 0 }, orphanMs }, () => noApi);
+const daemon = daemonOfEachTest();
 
 describe("a worker in a process of its own", { timeout: 120_000 }, () => {
   test("outlives its controller: what ran goes on, what ended meanwhile is told, once and whole; its directory goes when it is acknowledged", async () => {
-    const first = await connect();
+    const first = await daemon.connect();
     const before = new Desk(first, 1);
     const running = await before.order(orderOf("stopsWhenAsked"));
     await before.line(running, "waiting");
@@ -34,7 +20,7 @@ describe("a worker in a process of its own", { timeout: 120_000 }, () => {
     // The controller is gone, in the middle of it: what it had not stored comes again.
     const stored = (before.reports.get(ending) ?? []).slice(0, 5);
     await before.leave();
-    const second = await connect();
+    const second = await daemon.connect();
     expect(second.info.incarnation).toBe(first.info.incarnation);
     const after = new Desk(second, 2, new Map([[running, before.reports.get(running) ?? []], [ending, stored]]));
     for (const uid of [running, ending]) after.want(uid);
@@ -42,19 +28,21 @@ describe("a worker in a process of its own", { timeout: 120_000 }, () => {
     await expect(first.reconcile({ epoch: 1, desired: [] })).rejects.toMatchObject({ code: "IRIS_STALE_CONTROLLER" });
     expect((await after.ended(ending)).outcome.kind).toBe("returned");
     expect(after.lines(ending).filter((line) => line.startsWith("printed"))).toEqual(Array.from({ length: 5_000 }, (_, line) => `printed ${String(line)}`));
-    expect(after.lines(ending).at(-1)).toBe("the last line");
-    expect(await readdir(join(directory, "attempts"))).toEqual(expect.arrayContaining([running, ending]));
-    expect(spawnSync("grep", ["-r", "hunter2", directory]).status).toBe(1);
+    // Standard error has a pipe of its own: its one line may come anywhere among those of standard output.
+    expect(after.lines(ending).filter((line) => line === "an error")).toHaveLength(1);
+    expect(after.lines(ending).findLast((line) => line !== "an error")).toBe("the last line");
+    expect(await readdir(join(daemon.directory, "attempts"))).toEqual(expect.arrayContaining([running, ending]));
+    expect(spawnSync("grep", ["-r", "hunter2", daemon.directory]).status).toBe(1);
     await after.drop(ending);
     await after.stop(running, 60_000);
     expect((await after.ended(running)).outcome.kind).toBe("stopped");
     await after.drop(running);
-    for (let left = [""]; left.length > 0; await delay(10)) left = await readdir(join(directory, "attempts"));
+    for (let left = [""]; left.length > 0; await delay(10)) left = await readdir(join(daemon.directory, "attempts"));
     await after.leave();
   });
 
   test("without a controller for too long it stops its attempts and ends; their fate is told by the next one", async () => {
-    const first = await connect(1_500);
+    const first = await daemon.connect(1_500);
     const before = new Desk(first, 1);
     const uid = await before.order(order({ kind: "command", argv: ["/bin/sh", "-c", "echo running; sleep 600"] }));
     const heard = setInterval(() => void before.reconcile(), 300);
@@ -63,8 +51,8 @@ describe("a worker in a process of its own", { timeout: 120_000 }, () => {
     const { pid = 0 } = before.reports.get(uid)?.find((report) => report.type === "started") ?? {};
     await before.leave();
     await gone([pid, first.info.pid], 120_000);
-    expect(await readFile(join(directory, "attempts", uid, "exit.json"), "utf8")).toContain("heard no controller for 1500 ms");
-    const after = new Desk(await connect(), 2);
+    expect(await readFile(join(daemon.directory, "attempts", uid, "exit.json"), "utf8")).toContain("heard no controller for 1500 ms");
+    const after = new Desk(await daemon.connect(), 2);
     after.want(uid);
     await after.reconcile();
     expect((await after.ended(uid)).outcome).toMatchObject({ kind: "failed", cause: { kind: "node-lost" } });
