@@ -44,7 +44,7 @@ it("zephyr: ParquetReader over gs://, and getIrisCtx for the task's status", asy
     }
     return { seen, counters: zephyrContext().counters(), job: getIrisCtxOfZephyr()?.jobId };
   });
-  expect(read).toEqual({ seen: records, counters: { records: 2 }, job: "names" });
+  expect(read).toEqual({ seen: records, counters: { records: { sum: 2, min: 1, max: 1, updates: 2 } }, job: "names" });
   expect(server.requests.length).toBeGreaterThan(1);
 });
 

@@ -24,17 +24,18 @@ test("each item, each task and the process have counts of their own", async () =
       ),
     );
     expect(items).toEqual([
-      { value: 1, counters: { read: 2 } },
-      { value: 2, counters: { read: 4 } },
+      { value: 1, counters: { read: { sum: 2, min: 1, max: 1, updates: 2 } } },
+      { value: 2, counters: { read: { sum: 4, min: 2, max: 2, updates: 2 } } },
     ]);
     expect(Object.entries(zephyrContext().counters())).toEqual([
-      ["a", 1],
-      ["b", 2],
+      ["a", { sum: 1, min: 1, max: 1, updates: 1 }],
+      ["b", { sum: 2, min: 2, max: 2, updates: 1 }],
     ]);
   });
-  expect(zephyrContext().counters()).toEqual({ outside: 1 });
-  expect(Object.entries(addCounters({ b: 1 }, { a: 2, b: 3 }))).toEqual([
-    ["a", 2],
-    ["b", 4],
+  expect(zephyrContext().counters()).toEqual({ outside: { sum: 1, min: 1, max: 1, updates: 1 } });
+  const one = { sum: 1, min: 1, max: 1, updates: 1 };
+  expect(Object.entries(addCounters({ b: one }, { a: one, b: { sum: 5, min: -1, max: 6, updates: 2 } }))).toEqual([
+    ["a", one],
+    ["b", { sum: 6, min: -1, max: 6, updates: 3 }],
   ]);
 });

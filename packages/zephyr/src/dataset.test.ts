@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Dataset } from "./dataset.js";
+import { col } from "./expr/expr.js";
 
 const numbers = fc.array(fc.integer());
 const run = async <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>): Promise<void> => fc.assert(fc.asyncProperty(arbitrary, property));
@@ -63,6 +64,76 @@ test("a dataset of an array can be iterated again; one of a generator says that 
   const once = Dataset.fromAsyncIterable(generate());
   expect(await once.toArray()).toEqual([1]);
   await expect(once.toArray()).rejects.toMatchObject({ code: "ZEPHYR_CONSUMED" });
+});
+
+const byShard = (items: readonly number[], shards: number): number[][] =>
+  Array.from({ length: shards }, (_, shard) => items.slice(Math.floor((shard * items.length) / shards), Math.floor(((shard + 1) * items.length) / shards)));
+const shardsOf = fc.integer({ min: 1, max: 5 });
+
+test("shards: operations on each, and across all, agree with those of arrays", () =>
+  run(fc.tuple(numbers, shardsOf, shardsOf, fc.nat(6)), async ([items, shards, others, n]) => {
+    const dataset = Dataset.fromArray(items, { shards });
+    const split = byShard(items, shards);
+    expect(await dataset.toArray()).toEqual(items);
+    expect(await dataset.mapShard(async function* (of, info) { for await (const item of of) yield [item, info.shard, info.shards]; }).toArray()).toEqual(split.flatMap((of, shard) => of.map((item) => [item, shard, shards])));
+    expect(await dataset.map((_item, index) => index).toArray()).toEqual(split.flatMap((of) => [...of.keys()]));
+    expect(await dataset.takePerShard(n).toArray()).toEqual(split.flatMap((of) => of.slice(0, n)));
+    expect(await dataset.take(n).toArray()).toEqual(items.slice(0, n));
+    expect(await dataset.union(dataset.map((x) => -x)).toArray()).toEqual([...items, ...items.map((x) => -x)]);
+    expect(await dataset.count().toArray()).toEqual([items.length]);
+    const sum = async (values: AsyncIterable<number>): Promise<number> => { let all = 0; for await (const value of values) all += value; return all; };
+    expect(await dataset.reduce(sum, sum).toArray()).toEqual([items.reduce((a, b) => a + b, 0)]);
+    const resharded = dataset.reshard(others);
+    expect(await resharded.toArray()).toEqual(items);
+    expect(await resharded.mapShard(async function* (of) { let size = 0; for await (const _ of of) size += 1; yield size; }).toArray()).toEqual(byShard(items, others).map((of) => of.length));
+  }));
+
+test("groups, deduplication and batches agree with those of arrays", () =>
+  run(fc.tuple(fc.array(fc.integer({ min: 0, max: 9 })), shardsOf, shardsOf), async ([items, shards, numOutputShards]) => {
+    const dataset = Dataset.fromArray(items.map((value, index) => ({ value, index })), { shards });
+    const keys = [...new Set(items)].sort((a, b) => a - b);
+    const grouped = await dataset
+      .groupBy(({ value }) => value, async (key, of) => { const places: number[] = []; for await (const { index } of of) places.push(index); return { key, places }; }, { numOutputShards })
+      .toArray();
+    expect(grouped.sort((a, b) => a.key - b.key)).toEqual(keys.map((key) => ({ key, places: [...items.keys()].filter((index) => items[index] === key) })));
+    const first = await dataset.deduplicate(({ value }) => value, { numOutputShards }).toArray();
+    expect(first.map(({ index }) => index).sort((a, b) => a - b)).toEqual(keys.map((key) => items.indexOf(key)).sort((a, b) => a - b));
+    const pairs = await dataset.groupBy(({ value }) => value, function* (key) { yield key; yield key; }).toArray();
+    expect(pairs.sort((a, b) => a - b)).toEqual(keys.flatMap((key) => [key, key]));
+    expect(await dataset.mapBatches((batch) => [batch.length], { size: 3 }).toArray()).toEqual(byShard(items, shards).flatMap((of) => Array.from({ length: Math.ceil(of.length / 3) }, (_, index) => Math.min(3, of.length - 3 * index))));
+  }), 60_000);
+
+test("windows hold what fits, and never less than one item", async () => {
+  const windows = await Dataset.fromArray([3, 3, 3, 9, 1, 12, 1])
+    .window(0, (sum, size) => ({ fits: sum + size <= 7, state: sum + size }))
+    .toArray();
+  expect(windows).toEqual([[3, 3], [3], [9], [1], [12], [1]]);
+});
+
+test("a sample is the same always, of about the size asked for, and another for another seed", async () => {
+  const dataset = Dataset.fromArray(Array.from({ length: 20_000 }, (_, index) => index), { shards: 4 });
+  const sample = await dataset.sample({ fraction: 0.1, seed: 7 }).toArray();
+  expect(await dataset.sample({ fraction: 0.1, seed: 7 }).toArray()).toEqual(sample);
+  // Four standard deviations of the binomial distribution: sqrt(20000 * 0.1 * 0.9) is 42.
+  expect(Math.abs(sample.length - 2000)).toBeLessThan(170);
+  const other = new Set(await dataset.sample({ fraction: 0.1, seed: 8 }).toArray());
+  expect(Math.abs(sample.filter((item) => other.has(item)).length - 200)).toBeLessThan(57);
+  expect(await dataset.sample({ fraction: 0, seed: 1 }).toArray()).toEqual([]);
+  expect((await dataset.sample({ fraction: 1, seed: 1 }).toArray()).length).toBe(20_000);
+  expect(() => dataset.sample({ fraction: 1.5, seed: 1 })).toThrow(expect.objectContaining({ code: "ZEPHYR_BAD_FRACTION" }));
+});
+
+test("filters by expression keep what is true, not what is null; select keeps the order asked for", async () => {
+  const rows = Dataset.fromArray([{ a: 1, b: "x" }, { a: null, b: "y" }, { a: 5, b: "z" }]);
+  expect(await rows.filter(col("a").gt(2)).toArray()).toEqual([{ a: 5, b: "z" }]);
+  expect((await rows.select("b", "a").toArray()).map((row) => Object.keys(row))).toEqual([["b", "a"], ["b", "a"], ["b", "a"]]);
+});
+
+test("of many shards no more are read than a take needs", async () => {
+  const read: number[] = [];
+  const dataset = Dataset.fromArray([1, 2, 3, 4, 5, 6], { shards: 3 }).map((x) => (read.push(x), x));
+  expect(await dataset.take(3).toArray()).toEqual([1, 2, 3]);
+  expect(read).toEqual([1, 2, 3]);
 });
 
 test("an error of a function comes through unchanged", async () => {

@@ -22,7 +22,7 @@ test("the same results, in the items' order, and the same counts with and withou
   );
   for (const { workers, seen, counters } of runs) {
     expect(seen.map(({ item }) => item)).toEqual(numbers);
-    expect(counters).toEqual({ items: 24, sum: 276 });
+    expect(counters).toEqual({ items: { sum: 24, min: 1, max: 1, updates: 24 }, sum: { sum: 276, min: 0, max: 23, updates: 24 } });
     expect(seen.every(({ pid, numTasks }) => (pid === process.pid) === (workers === 0) && numTasks === Math.max(1, workers))).toBe(true);
   }
 });

@@ -81,7 +81,7 @@ async function scoreFiles(files: readonly ListedFile[], output: string, score: S
   const context = irisCtx();
   const { log, signal } = context;
   const bookkeeping = zephyrContext();
-  const scored = (): number => bookkeeping.counters()[SCORED] ?? 0;
+  const scored = (): number => bookkeeping.counters()[SCORED]?.sum ?? 0;
   const total = { documents: 0, tokens: 0, bytes: 0, nats: 0 };
   let before = 0;
   for (const [index, file] of files.entries()) {

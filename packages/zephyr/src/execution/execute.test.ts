@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLogger, entry, type TaskProgress, withLocalContext } from "@marin/iris";
+import { afterAll, expect, test } from "vitest";
+import { tree } from "../../test/killed-pipeline.js";
+import { type failAt5, plainPipeline, shuffledPipeline, wordsOf } from "../../test/fixtures/pipeline-work.js";
+import { Dataset } from "../dataset.js";
+import { bind } from "../plan/work.js";
+import { dryRun } from "./dry-run.js";
+import { execute } from "./execute.js";
+
+const module = new URL("../../test/fixtures/pipeline-work.ts", import.meta.url);
+const directory = await mkdtemp(join(tmpdir(), "zephyr-execute-"));
+afterAll(() => rm(directory, { recursive: true, force: true }));
+let places = 0;
+const place = (): string => join(directory, String((places += 1)));
+const seeds = Dataset.fromArray([...Array(10).keys()], { shards: 4 });
+const small = { seeds: 8, shards: 4, turns: 0, skipExisting: false };
+
+test("results, files and counts are the same in this process and with workers of both kinds; nothing else is left", { timeout: 120_000 }, async () => {
+  const before = (await readdir(tmpdir())).filter((name) => name.startsWith("zephyr-"));
+  const runs = [];
+  for (const options of [{}, { workers: 2 }, { workers: 1, isolation: "process" as const }]) {
+    const out = place();
+    const { results, counters, stages } = await execute(shuffledPipeline({ ...small, out }), options);
+    runs.push({ results: results.map(({ path, ...rest }) => ({ ...rest, path: path.slice(out.length) })), counters, stages, tree: await tree(out) });
+  }
+  expect(runs[1]).toEqual(runs[0]);
+  expect(runs[2]).toEqual(runs[0]);
+  const [first] = runs;
+  expect(first?.results.map(({ path }) => path)).toEqual([0, 1, 2, 3, 4].map((shard) => `/words-0000${String(shard)}-of-00005.jsonl`));
+  const all = [...Array(8).keys()].flatMap((seed) => [...wordsOf(0, seed)]);
+  expect(first?.counters["words"]).toEqual({ sum: 320, min: 1, max: 1, updates: 320 });
+  expect(first?.counters["amount"]).toEqual({ sum: all.reduce((sum, { amount }) => sum + amount, 0), min: Math.min(...all.map(({ amount }) => amount)), max: Math.max(...all.map(({ amount }) => amount)), updates: 320 });
+  expect(first?.stages.map(({ shards, records, resumed, skipped, workerLosses }) => ({ shards, records, resumed, skipped, workerLosses }))).toEqual([
+    { shards: 4, records: 320, resumed: 0, skipped: 0, workerLosses: 0 },
+    { shards: 5, records: new Set(all.map(({ word }) => word)).size, resumed: 0, skipped: 0, workerLosses: 0 },
+  ]);
+  expect((await readdir(tmpdir())).filter((name) => name.startsWith("zephyr-"))).toEqual(before);
+});
+
+test("an inline function and an iterable are refused before any worker starts, showing the named form", async () => {
+  const double = (x: number): number => 2 * x;
+  await expect(execute(seeds.map(double), { workers: 2 })).rejects.toMatchObject({ code: "ZEPHYR_INLINE_FUNCTION", message: expect.stringContaining('entry<typeof double>(import.meta.url, "double")') as string });
+  await expect(execute(Dataset.fromAsyncIterable([1]), { workers: 2 })).rejects.toMatchObject({ code: "ZEPHYR_LOCAL_SOURCE" });
+  expect((await execute(seeds.map(double))).results).toEqual([...Array(10).keys()].map(double));
+});
+
+test.each([0, 1])("with %d workers: an error of a function is not tried again, names shard and input, and keeps the function's frame", { timeout: 60_000 }, async (workers) => {
+  const running = execute(seeds.map(entry<typeof failAt5>(module, "failAt5")), { workers, name: "fragile" });
+  await expect(running).rejects.toMatchObject({
+    code: "ZEPHYR_SHARD_FAILED",
+    message: expect.stringMatching(/^"fragile" failed in stage 0 at shard 2 of 4 \(2 items\): five is too much \(at .*failAt5.*pipeline-work\.ts/) as string,
+    data: { stage: 0, shard: 2, shards: 4, frame: expect.stringContaining("pipeline-work.ts") as string },
+    cause: { name: "TypeError", message: "five is too much" },
+  });
+});
+
+test("what an interrupted execution has finished is taken up; a changed plan is refused, naming the change", async () => {
+  const scratch = place();
+  let asked: number[] = [];
+  let broken = true;
+  const work = (x: number): number => {
+    asked.push(x);
+    if (x === 5 && broken) throw new Error("not yet");
+    return x * 10;
+  };
+  const dataset = seeds.map(work).groupBy((x) => x % 3, async (key, items) => { let sum = 0; for await (const item of items) sum += item; return { key, sum }; }, { numOutputShards: 2 });
+  await expect(execute(dataset, { scratch })).rejects.toMatchObject({ code: "ZEPHYR_SHARD_FAILED" });
+  expect(asked).toEqual([0, 1, 2, 3, 4, 5]);
+  asked = [];
+  broken = false;
+  const { results, stages } = await execute(dataset, { scratch });
+  expect(asked).toEqual([5, 6, 7, 8, 9]);
+  expect(stages.map(({ resumed }) => resumed)).toEqual([2, 0]);
+  expect([...results].sort((a, b) => a.key - b.key)).toEqual([{ key: 0, sum: 180 }, { key: 1, sum: 120 }, { key: 2, sum: 150 }]);
+  asked = [];
+  const again = await execute(dataset, { scratch });
+  expect({ asked, results: again.results, counters: again.counters, resumed: again.stages.map(({ resumed }) => resumed) }).toEqual({ asked: [], results, counters: {}, resumed: [4, 2] });
+  await expect(execute(dataset.takePerShard(1), { scratch })).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", message: expect.stringContaining("take 1") as string });
+  await expect(execute(seeds.map((x) => x + 1), { scratch })).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED" });
+});
+
+test("skipExisting: what is there is left; another plan's output under the same name is refused; dryRun tells both and touches nothing", async () => {
+  const out = place();
+  const pipeline = { ...small, out, skipExisting: true };
+  const before = await dryRun(plainPipeline(pipeline));
+  expect(before.outputs.map(({ action }) => action)).toEqual(["write", "write", "write", "write"]);
+  await expect(readdir(out)).rejects.toMatchObject({ code: "ENOENT" });
+  const first = await execute(plainPipeline(pipeline));
+  const files = await tree(out);
+  await rm(join(out, "words-00002.jsonl"));
+  expect((await dryRun(plainPipeline(pipeline))).outputs.map(({ action }) => action)).toEqual(["skip", "skip", "write", "skip"]);
+  const second = await execute(plainPipeline(pipeline));
+  expect(second.stages[0]).toMatchObject({ skipped: 3, records: 320 });
+  expect(second.counters["words"]).toMatchObject({ sum: 80 });
+  expect(second.results.map(({ path, records, bytes }) => ({ path, records, bytes }))).toEqual(first.results.map(({ path, records, bytes }) => ({ path, records, bytes })));
+  expect(await tree(out)).toEqual(files);
+  const changed = plainPipeline({ ...pipeline, turns: 1 });
+  expect((await dryRun(changed)).text).toContain(`refuses to skip ${join(out, "words-00000.jsonl")}`);
+  await expect(execute(changed)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", data: { path: join(out, "words-00000.jsonl") } });
+  expect(await tree(out)).toEqual(files);
+  // Without it what is there is replaced, and known to be replaced.
+  await execute(plainPipeline({ ...pipeline, turns: 1, skipExisting: false }));
+  await expect(execute(plainPipeline(pipeline))).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED" });
+});
+
+test("an input file that has changed makes its output another one; the others stay", async () => {
+  const root = place();
+  const input = join(root, "in");
+  const write = (name: string, rows: readonly object[]): Promise<void> => writeFile(join(input, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  await mkdir(input, { recursive: true });
+  await write("a.jsonl", [{ n: 1 }, { n: 2 }]);
+  await write("b.jsonl", [{ n: 3 }]);
+  const dataset = Dataset.fromFiles<{ n: number }>(join(input, "*.jsonl"))
+    .map(({ n }) => ({ n: n * 2 }))
+    .writeJsonl(join(root, "out", "{basename}.jsonl"), { skipExisting: true });
+  expect((await execute(dataset)).stages[0]?.skipped).toBe(0);
+  await write("c.jsonl", [{ n: 4 }]);
+  expect((await execute(dataset)).stages[0]?.skipped).toBe(2);
+  expect(await readFile(join(root, "out", "c.jsonl"), "utf8")).toBe('{"n":8}\n');
+  await write("b.jsonl", [{ n: 5 }, { n: 6 }]);
+  await expect(execute(dataset)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", data: { path: join(root, "out", "b.jsonl") } });
+});
+
+test("progress counts shards of all stages; a stage that comes to nothing for long is told in the log", async () => {
+  const told: TaskProgress[] = [];
+  const steps: string[] = [];
+  const lines: string[] = [];
+  let release: () => void = () => undefined;
+  const warned = new Promise<void>((resolve) => (release = resolve));
+  const log = createLogger({
+    write: (line) => {
+      lines.push(line);
+      if (line.includes("no shard was finished")) release();
+    },
+  });
+  await withLocalContext({ log, onProgress: (progress) => void told.push(progress) }, async () => {
+    const dataset = seeds.map(async (x) => { if (x === 3) await warned; return x; }).count();
+    const { results } = await execute(dataset, { name: "slow", stallWarningMs: 20, onProgress: ({ text }) => void steps.push(text) });
+    expect(results).toEqual([10]);
+  });
+  expect(told.at(-1)).toMatchObject({ done: 5, total: 5, unit: "shards" });
+  expect(steps).toContain("stage 1 of 2 (items | map (inline) | fold countRecords): 1 of 4 shards finished, 1 in work, 2 waiting");
+  expect(lines.find((line) => line.includes("no shard was finished for 20 ms"))).toContain("1 (3 items)");
+});
+
+test("a signal ends it with its reason, and nothing is left at the outputs", async () => {
+  const out = place();
+  const controller = new AbortController();
+  const dataset = seeds.map((x) => { if (x === 4) controller.abort(new Error("enough")); return { x }; }).writeJsonl(join(out, "{shard}.jsonl"));
+  await expect(execute(dataset, { signal: controller.signal })).rejects.toThrow("enough");
+  expect(Object.keys(await tree(out))).toEqual(["0.jsonl"]);
+});
+
+test.each([{ workers: -1 }, { workers: 1.5 }, { maxWorkerLosses: -1 }, { memoryBytes: 0 }, { stallWarningMs: 0 }])("%o is refused", async (options) => {
+  await expect(execute(seeds, options)).rejects.toMatchObject({ code: "ZEPHYR_BAD_OPTION", data: { option: Object.keys(options)[0] } });
+  await expect(execute(seeds, { memoryBytes: "much" })).rejects.toMatchObject({ code: "RIGGING_BAD_SIZE" });
+});
+
+test("bound arguments come first", async () => {
+  const words = await Dataset.fromArray([3]).flatMap(bind(entry<typeof wordsOf>(module, "wordsOf"), 2)).toArray();
+  expect(words).toEqual([...wordsOf(2, 3)]);
+});

@@ -1,0 +1,175 @@
+import { MarinError } from "@marin/iris";
+import type { Dataset } from "../dataset.js";
+import { pushdown } from "../expr/pushdown.js";
+import type { SourceFile } from "../readers/format.js";
+import { outputPaths } from "../writers/write-spec.js";
+import { describeOp } from "./describe.js";
+import type { CrossShardOp, Op, ShardOp } from "./ops.js";
+import type { Source } from "./source.js";
+import type { Plan, ShardInput, ShardPlan, Stage, StageOp, StageOutput } from "./stage.js";
+
+/** Files of the sources, by source. */
+export type ResolvedFiles = ReadonlyMap<Source, readonly SourceFile[]>;
+
+/**
+ * The stages of a dataset. Pure: the files of its sources have been looked up before.
+ *
+ * @throws MarinError ZEPHYR_UNEQUAL_SHARDS, ZEPHYR_BAD_PATTERN
+ */
+export function planStages(dataset: Dataset<unknown>, files: ResolvedFiles): Plan {
+  const planner = new Planner(files);
+  const last = planner.lower(dataset);
+  // Written files, and nothing done with them, are the results themselves.
+  if (!planner.isLastStage(last)) planner.close(last, { kind: "records" });
+  return { stages: planner.stages };
+}
+
+/** All sources of a dataset, those of datasets inside it included. */
+export function sourcesOf(dataset: Dataset<unknown>): Source[] {
+  const inner = dataset.ops.flatMap((op) => (op.kind === "union" ? op.others : op.kind === "sortedMergeJoin" ? [op.right] : []));
+  return [dataset.source, ...inner.flatMap(sourcesOf)];
+}
+
+/** Shards whose stage has not ended yet. */
+type Open = readonly ShardPlan[];
+
+class Planner {
+  readonly stages: Stage[] = [];
+  readonly #files: ResolvedFiles;
+
+  constructor(files: ResolvedFiles) {
+    this.#files = files;
+  }
+
+  lower(dataset: Dataset<unknown>): Open {
+    return dataset.ops.reduce((open, op) => this.#apply(open, op), this.#source(dataset));
+  }
+
+  /** Whether the shards only pass on what the last stage, one that writes, has given. */
+  isLastStage(open: Open): boolean {
+    const last = this.stages.at(-1);
+    if (last?.output.kind !== "write" || open.length !== last.shards.length) return false;
+    return open.every(({ input, ops }, shard) => ops.length === 0 && input.kind === "stage" && input.stage === last.index && input.start === shard && input.end === shard + 1);
+  }
+
+  /** Ends a stage. */
+  close(shards: Open, output: StageOutput): Stage {
+    const stage = { index: this.stages.length, name: nameOf(shards, output), shards, output };
+    this.stages.push(stage);
+    return stage;
+  }
+
+  #source({ source, ops }: Dataset<unknown>): Open {
+    switch (source.kind) {
+      case "items": {
+        const { items, shards } = source;
+        const border = (shard: number): number => Math.floor((shard * items.length) / shards);
+        return begin(shards, (shard) => ({ kind: "items", items: shards === 1 ? items : items.slice(border(shard), border(shard + 1)) }));
+      }
+      case "iterable":
+        return begin(1, () => ({ kind: "iterable", iterate: source.iterate }));
+      case "files": {
+        const { format, pathColumn, onBadRecord, settings } = source.options;
+        // The columns asked for are the first select.
+        const asked = source.options.columns === undefined ? [] : [{ kind: "select" as const, columns: [...source.options.columns, ...(pathColumn === undefined ? [] : [pathColumn])] }];
+        const pushed = pushdown([...asked, ...ops]);
+        const columns = pushed.columns?.filter((column) => column !== pathColumn);
+        const read = { format, pathColumn, onBadRecord, settings, columns, filter: pushed.filter };
+        const files = this.#files.get(source) ?? [];
+        return begin(files.length, (shard) => ({ kind: "file", file: files[shard] as SourceFile, read }));
+      }
+    }
+  }
+
+  #apply(open: Open, op: Op): Open {
+    switch (op.kind) {
+      case "take": {
+        const limit: ShardOp = { kind: "takePerShard", count: op.count };
+        const limited = withOp(open, limit);
+        return open.length === 1 ? limited : withOp(this.#gather(limited), limit);
+      }
+      case "reshard": {
+        const { index } = this.close(open, { kind: "records" });
+        return begin(op.shards, (shard) => ({ kind: "share", stage: index, shard, shards: op.shards }));
+      }
+      case "union":
+        return renumbered([open, ...op.others.map((other) => this.lower(other))].flat());
+      case "groupBy":
+      case "deduplicate": {
+        const { group, numOutputShards = open.length } = op;
+        const { index } = this.close(open, { kind: "scatter", group, shards: numOutputShards });
+        return begin(numOutputShards, (shard) => ({ kind: "groups", stage: index, shard, group }));
+      }
+      case "reduce":
+      case "count":
+        return withOp(this.#gather(withOp(open, { kind: "fold", work: op.local })), { kind: "fold", work: op.global });
+      case "sortedMergeJoin":
+        return this.#join(open, op);
+      case "write": {
+        const paths = outputPaths(op.write.pattern, open.map(outputShard));
+        const { index } = this.close(open, { kind: "write", write: op.write, paths });
+        return begin(open.length, (shard) => ({ kind: "stage", stage: index, start: shard, end: shard + 1 }));
+      }
+      default:
+        return withOp(open, op);
+    }
+  }
+
+  /** All records in one shard. */
+  #gather(open: Open): Open {
+    const { index } = this.close(open, { kind: "records" });
+    return begin(1, () => ({ kind: "stage", stage: index, start: 0, end: open.length }));
+  }
+
+  #join(left: Open, op: Extract<CrossShardOp, { kind: "sortedMergeJoin" }>): Open {
+    const right = this.lower(op.right);
+    if (left.length !== right.length) {
+      throw new MarinError(
+        "ZEPHYR_UNEQUAL_SHARDS",
+        `sortedMergeJoin joins shard with shard and needs equal numbers of them, found ${String(left.length)} on the left and ${String(right.length)} on the right: ` +
+          "group both by the key of the join with the same numOutputShards.",
+        { data: { left: left.length, right: right.length } },
+      );
+    }
+    return begin(left.length, (shard) => ({ kind: "join", left: left[shard] as ShardPlan, right: right[shard] as ShardPlan, join: op.join }));
+  }
+}
+
+function begin(shards: number, inputOf: (shard: number) => ShardInput): Open {
+  const ops: readonly StageOp[] = [];
+  return Array.from({ length: shards }, (_, shard) => ({ input: inputOf(shard), ops, numbers: [{ from: 0, shard, shards }] }));
+}
+
+/** Shards that shared their operations go on sharing them. */
+function withOp(open: Open, op: StageOp): Open {
+  const known = new Map<readonly StageOp[], readonly StageOp[]>();
+  return open.map(({ ops, ...shard }) => {
+    const extended = known.get(ops) ?? [...ops, op];
+    known.set(ops, extended);
+    return { ...shard, ops: extended };
+  });
+}
+
+function renumbered(open: Open): Open {
+  return open.map(({ numbers, ...shard }, index) => ({ ...shard, numbers: [...numbers, { from: shard.ops.length, shard: index, shards: open.length }] }));
+}
+
+/** What a pattern of output names may use. */
+function outputShard(plan: ShardPlan): { readonly input?: string } {
+  const path = inputPath(plan);
+  return path === undefined ? {} : { input: path };
+}
+
+/** The file that a shard is made of. */
+export function inputPath({ input }: ShardPlan): string | undefined {
+  if (input.kind === "file") return input.file.path;
+  return input.kind === "join" ? inputPath(input.left) : undefined;
+}
+
+function nameOf(shards: Open, output: StageOutput): string {
+  const first = shards[0];
+  const before = first === undefined ? [] : first.ops.map(describeOp);
+  const end = output.kind === "records" ? [] : [output.kind === "write" ? `write ${output.write.format}` : "scatter"];
+  const [begins = "read"] = first === undefined ? [] : [{ items: "items", iterable: "iterable", file: "read", stage: "gather", groups: "group", share: "reshard", join: "join" }[first.input.kind]];
+  return [begins, ...before, ...end].join(" | ");
+}
