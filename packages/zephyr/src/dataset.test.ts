@@ -4,7 +4,7 @@ import { Dataset } from "./dataset.js";
 import { col } from "./expr/expr.js";
 
 const numbers = fc.array(fc.integer());
-const run = async <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>): Promise<void> => fc.assert(fc.asyncProperty(arbitrary, property));
+const run = async <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>, numRuns = 100): Promise<void> => fc.assert(fc.asyncProperty(arbitrary, property), { numRuns });
 
 test("operations agree with those of arrays, with synchronous and asynchronous functions", () =>
   run(numbers, async (items) => {
@@ -86,7 +86,7 @@ test("shards: operations on each, and across all, agree with those of arrays", (
     const resharded = dataset.reshard(others);
     expect(await resharded.toArray()).toEqual(items);
     expect(await resharded.mapShard(async function* (of) { let size = 0; for await (const _ of of) size += 1; yield size; }).toArray()).toEqual(byShard(items, others).map((of) => of.length));
-  }));
+  }, 12));
 
 test("groups, deduplication and batches agree with those of arrays", () =>
   run(fc.tuple(fc.array(fc.integer({ min: 0, max: 9 })), shardsOf, shardsOf), async ([items, shards, numOutputShards]) => {
@@ -101,7 +101,7 @@ test("groups, deduplication and batches agree with those of arrays", () =>
     const pairs = await dataset.groupBy(({ value }) => value, function* (key) { yield key; yield key; }).toArray();
     expect(pairs.sort((a, b) => a - b)).toEqual(keys.flatMap((key) => [key, key]));
     expect(await dataset.mapBatches((batch) => [batch.length], { size: 3 }).toArray()).toEqual(byShard(items, shards).flatMap((of) => Array.from({ length: Math.ceil(of.length / 3) }, (_, index) => Math.min(3, of.length - 3 * index))));
-  }), 60_000);
+  }, 8));
 
 test("windows hold what fits, and never less than one item", async () => {
   const windows = await Dataset.fromArray([3, 3, 3, 9, 1, 12, 1])

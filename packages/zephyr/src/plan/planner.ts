@@ -2,7 +2,7 @@ import { MarinError } from "@marin/iris";
 import type { Dataset } from "../dataset.js";
 import { pushdown } from "../expr/pushdown.js";
 import type { SourceFile } from "../readers/format.js";
-import { outputPaths } from "../writers/write-spec.js";
+import { outputPaths } from "../writers/output-paths.js";
 import { describeOp } from "./describe.js";
 import type { CrossShardOp, Op, ShardOp } from "./ops.js";
 import type { Source } from "./source.js";
