@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
+import { decompress } from "fzstd";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Dataset } from "../dataset.js";
 import { JsonlReader } from "../readers/jsonl.js";
@@ -58,13 +59,31 @@ test("two files at once", async () => {
   expect(await readFile(join(directory, "validation"), "utf8")).toBe("1\n3\n5\n7\n9\n");
 });
 
-test.each([
-  ["undefined", undefined],
-  ["a bigint", { n: 1n }],
-  ["a function", () => 1],
-])("%s is refused, naming the record", async (_what, record) => {
-  await expect(writeJsonl(path, [1, record])).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path, record: 2 } });
+test.each<[string, unknown, string]>([
+  ["undefined", undefined, "undefined"],
+  ["a bigint beyond 2^53", { a: [{ n: 2n ** 53n + 1n }] }, "a[].n: the bigint 9007199254740993"],
+  ["a function", () => 1, "function"],
+  ["bytes", { b: new Uint8Array(2) }, "b: bytes have no JSON form"],
+  ["a set", { s: { inner: new Set([1]) } }, "s.inner: a set"],
+  ["a map with other keys", { m: new Map([[1, 2]]) }, "m: a map whose keys are no text"],
+])("%s is refused, naming record and place", async (_what, record, message) => {
+  const writing = writeJsonl(path, [1, record]);
+  await expect(writing).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path, record: 2 } });
+  await expect(writing).rejects.toThrow(message);
   expect(await readdir(directory)).toEqual([]);
+});
+
+test("a record that contains itself is refused", async () => {
+  const loop: Record<string, unknown> = {};
+  loop["self"] = [loop];
+  await expect(writeJsonl(path, [loop])).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { record: 1 } });
+});
+
+test("values of Parquet that JSON can hold are written exactly", async () => {
+  const record = { id: -(2n ** 53n) + 1n, day: new Date(0), map: new Map([["k", [1n]]]), list: Float32Array.of(0.5), text: "x", none: null, gone: undefined };
+  await writeJsonl(path, [record]);
+  expect(await readFile(path, "utf8")).toBe('{"id":-9007199254740991,"day":"1970-01-01T00:00:00.000Z","map":{"k":[1]},"list":[0.5],"text":"x","none":null}\n');
+  expect(record.map.get("k")).toEqual([1n]);
 });
 
 test("a file where a directory is needed is told by the first write that meets it, large or small; missing directories are made", async () => {
@@ -84,4 +103,23 @@ test("a file whose name ends in .gz is packed, and reads back", async () => {
   expect(packed.length).toBe(bytes);
   expect(gunzipSync(packed).toString().split("\n", 1)).toEqual(['{"index":0,"text":"again and again"}']);
   expect(await Dataset.fromAsyncIterable(new JsonlReader({ path })).toArray()).toEqual(records);
+});
+
+test("a file whose name ends in .zst is packed in frames with checksums, which another library unpacks", async () => {
+  const path = join(directory, "a.jsonl.zst");
+  const line = `${JSON.stringify({ text: "again and again ".repeat(400) })}\n`;
+  const records = Array.from({ length: 1500 }, () => JSON.parse(line) as unknown);
+  const { bytes } = await writeJsonl(path, records);
+  const packed = await readFile(path);
+  expect(packed.length).toBe(bytes);
+  expect(bytes).toBeLessThan((line.length * 1500) / 10);
+  // RFC 8878, 3.1.1: the magic number, and the bit that promises a checksum; more than 4 MiB are several frames.
+  expect(packed.readUInt32LE()).toBe(0xfd2fb528);
+  expect((packed[4] ?? 0) & 4).toBe(4);
+  expect(packed.indexOf(packed.subarray(0, 4), 4)).toBeGreaterThan(0);
+  expect(Buffer.from(decompress(packed)).toString()).toBe(line.repeat(1500));
+  expect(await Dataset.fromAsyncIterable(new JsonlReader({ path })).toArray()).toEqual(records);
+  await writeJsonl(path, []);
+  expect(decompress(await readFile(path))).toHaveLength(0);
+  expect(() => new JsonlWriter(join(directory, "a.jsonl.xz"))).toThrow(expect.objectContaining({ code: "ZEPHYR_UNKNOWN_FORMAT" }));
 });

@@ -1,5 +1,6 @@
 import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
+import { jsonForm, NoJsonForm } from "./json-form.js";
 import { WholeFile } from "./whole-file.js";
 import { writeAll } from "./write-all.js";
 
@@ -22,7 +23,8 @@ const flushLength = 1 << 20;
 
 /**
  * Writes a JSON Lines file, one record at a time. The file appears at its path complete, when {@link JsonlWriter.close}
- * returns, or not at all. Records are written as JSON.stringify gives them: NaN and infinities become null.
+ * returns, or not at all. Records are written as JSON.stringify gives them, NaN and infinities as null; a bigint that JavaScript's numbers hold
+ * exactly becomes a number, a map with text keys an object, a typed array a list.
  */
 export class JsonlWriter implements AsyncDisposable {
   readonly #path: string;
@@ -30,7 +32,7 @@ export class JsonlWriter implements AsyncDisposable {
   #pending = "";
   #records = 0;
 
-  /** @param path - the file; packed with gzip when its name ends in .gz; what is there is replaced on close */
+  /** @param path - the file; packed when its name ends in .gz or .zst; what is there is replaced on close */
   constructor(path: string, options: JsonlWriterOptions = {}) {
     this.#path = path;
     this.#file = new WholeFile(path, options.storage);
@@ -39,16 +41,19 @@ export class JsonlWriter implements AsyncDisposable {
   /**
    * Adds a record. Resolves when there is room for the next one.
    *
-   * @throws MarinError ZEPHYR_BAD_RECORD when the record has no JSON form (undefined, a bigint, a loop) or the writer was
-   * closed; RIGGING_DISK_FULL and the other file errors
+   * @throws MarinError ZEPHYR_BAD_RECORD when the record has no JSON form (undefined, a bigint beyond 2^53, bytes, a set, a
+   * function, a loop), naming where, or the writer was closed; RIGGING_DISK_FULL and the other file errors
    */
   async write(record: unknown): Promise<void> {
     if (this.#file.ended) throw this.#badRecord("the writer was closed before");
     let text: string | undefined;
     try {
-      text = JSON.stringify(record);
+      text = JSON.stringify(jsonForm(record));
     } catch (cause) {
-      throw this.#badRecord(cause instanceof Error ? cause.message : String(cause), cause);
+      // A loop ends the walk by filling the stack.
+      if (cause instanceof RangeError) throw this.#badRecord("it contains itself, or is nested too deep", cause);
+      const at = cause instanceof NoJsonForm && cause.at !== "" ? `${cause.at}: ` : "";
+      throw this.#badRecord(`${at}${cause instanceof Error ? cause.message : String(cause)}`, cause);
     }
     if (text === undefined) throw this.#badRecord(`a value of type ${typeof record} has no JSON form`);
     this.#pending += `${text}\n`;
@@ -96,7 +101,7 @@ export class JsonlWriter implements AsyncDisposable {
 /**
  * Writes all records of a source to a JSON Lines file, which appears complete or not at all.
  *
- * @param path - the file; packed with gzip when its name ends in .gz; what is there is replaced
+ * @param path - the file; packed when its name ends in .gz or .zst; what is there is replaced
  * @param records - a dataset, a reader, an array
  * @throws what {@link JsonlWriter} throws; whatever the source throws, unchanged
  */

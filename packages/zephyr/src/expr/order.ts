@@ -1,0 +1,69 @@
+/** The kinds of values that expressions tell apart; values of one kind can be compared. */
+export type ValueKind = "null" | "boolean" | "number" | "text" | "date" | "bytes" | "list" | "record";
+
+/** The kind of a value; numbers and bigints are one kind. */
+export function kindOf(value: unknown): ValueKind {
+  switch (typeof value) {
+    case "undefined":
+      return "null";
+    case "boolean":
+      return "boolean";
+    case "number":
+    case "bigint":
+      return "number";
+    case "string":
+      return "text";
+    default:
+      if (value === null) return "null";
+      if (value instanceof Date) return "date";
+      if (value instanceof Uint8Array) return "bytes";
+      return Array.isArray(value) || ArrayBuffer.isView(value) ? "list" : "record";
+  }
+}
+
+/**
+ * The order of two values of one kind: below, at or above 0; NaN where they have none (NaN, a Date that is no date);
+ * undefined where the kinds differ or have no order.
+ */
+export function orderOf(a: unknown, b: unknown): number | undefined {
+  const kind = kindOf(a);
+  if (kind !== kindOf(b)) return undefined;
+  switch (kind) {
+    case "number":
+      return orderOfNumbers(a as number | bigint, b as number | bigint);
+    case "text":
+      return orderOfText(a as string, b as string);
+    case "boolean":
+      return Number(a) - Number(b);
+    case "date":
+      return orderOfNumbers((a as Date).getTime(), (b as Date).getTime());
+    case "bytes":
+      return Buffer.compare(a as Uint8Array, b as Uint8Array);
+    default:
+      return undefined;
+  }
+}
+
+/** JavaScript compares a number with a bigint exactly. */
+function orderOfNumbers(a: number | bigint, b: number | bigint): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return a >= b ? 0 : NaN;
+}
+
+/** By code points, the order of UTF-8 bytes; JavaScript's own order, by UTF-16 units, differs above U+FFFF. */
+export function orderOfText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates, which begin code points above U+FFFF, come after all other units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,75 @@
+import { columnEncoders, Misfit, refuseUnknown } from "../parquet/encode.js";
+import type { ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
+
+type Convert = (value: unknown) => unknown;
+
+/**
+ * Gives records of JSON the types of a schema: whole numbers become bigints where the column is int64, text of ISO 8601 becomes a Date, an
+ * object a Map; everything else must fit as it is. What a nullable column lacks becomes null.
+ *
+ * @param schema - the columns, all that the records have
+ * @returns the function; it throws {@link Misfit} naming the column and saying what was expected and what was found
+ */
+export function recordParser(schema: ParquetSchema): (value: unknown) => ParquetRecord {
+  const converters = Object.entries(schema).map(([name, type]) => [name, converterOf(type)] as const);
+  const encoders = columnEncoders(schema);
+  const size = { bytes: 0 };
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Misfit("", `expected an object with fields, found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
+    const given = value as Readonly<Record<string, unknown>>;
+    refuseUnknown(given, schema, "");
+    const record: Record<string, ParquetValue> = {};
+    for (const [name, convert] of converters) {
+      const converted = Object.hasOwn(given, name) ? convert(given[name]) : undefined;
+      encoders.get(name)?.(converted, size);
+      record[name] = (converted ?? null) as ParquetValue;
+    }
+    return record;
+  };
+}
+
+const bigints: ReadonlySet<ParquetScalar> = new Set(["int64", "uint64", "time-micros", "time-nanos", "timestamp-micros", "timestamp-nanos"]);
+
+/** A day, or a time with its zone: without one it would mean another time elsewhere. */
+const isoDay = /^\d{4}-\d\d-\d\d$/;
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function converterOf(type: ParquetType): Convert {
+  if (typeof type === "string") return scalarConverter(type);
+  if ("nullable" in type) {
+    const convert = converterOf(type.nullable);
+    return (value) => (value === null ? null : convert(value));
+  }
+  if ("list" in type) {
+    const convert = converterOf(type.list);
+    return (value) => (Array.isArray(value) ? value.map(convert) : value);
+  }
+  if ("map" in type) {
+    const convert = converterOf(type.map.value);
+    return (value) => {
+      const entries = value instanceof Map ? [...(value as ReadonlyMap<unknown, unknown>)] : isFields(value) ? Object.entries(value) : undefined;
+      return entries === undefined ? value : new Map(entries.map(([key, item]) => [key, convert(item)]));
+    };
+  }
+  if ("struct" in type) {
+    const fields = new Map(Object.entries(type.struct).map(([name, inner]) => [name, converterOf(inner)]));
+    return (value) => {
+      if (!isFields(value)) return value;
+      const present = Object.entries(value).map(([name, field]) => [name, fields.get(name)?.(field) ?? field] as const);
+      const absent = [...fields.keys()].filter((name) => !Object.hasOwn(value, name)).map((name) => [name, null] as const);
+      return Object.fromEntries([...present, ...absent]);
+    };
+  }
+  return (value) => value;
+}
+
+function scalarConverter(type: ParquetScalar): Convert {
+  if (bigints.has(type)) return (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value);
+  if (type === "date") return (value) => (typeof value === "string" && isoDay.test(value) ? new Date(value) : value);
+  if (type === "timestamp-millis") return (value) => (typeof value === "string" && (isoDay.test(value) || isoTime.test(value)) ? new Date(value) : value);
+  return (value) => value;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value) && !(value instanceof Date) && !(value instanceof Map);
+}
