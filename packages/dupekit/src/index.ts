@@ -1,7 +1,11 @@
+export { blake3 } from "./blake3.js";
 export { BloomFilter, type BloomOptions } from "./bloom.js";
+export { cleanText, type CleanOptions } from "./clean-text.js";
 export { murmur3, murmur3Words } from "./hash.js";
-export { Lsh, type LshOptions } from "./lsh.js";
-export { estimateJaccard, MinHash, type MinHashOptions } from "./minhash.js";
+export { Lsh, type LshGoal, type LshOptions } from "./lsh.js";
+export { estimateJaccard, MinHash, type HashArray, type MinHashOptions, type Signature } from "./minhash.js";
 export { findDuplicates, type DuplicateOptions, type Duplicates, type RemovedDocument, type SketchedDocument } from "./near-duplicates.js";
-export { cleanText, jaccard, shingles, shingleSequence, type ShingleOptions } from "./shingle.js";
+export { presets, presetShingles, presetSignature, type Preset } from "./presets.js";
+export { jaccard, shingles, shingleSequence, type ShingleOptions } from "./shingle.js";
 export { contentHash, sketchText, type TextSketch } from "./sketch.js";
+export { xxh3_64, xxh3_128 } from "./xxh3.js";

@@ -76,9 +76,31 @@ test("equal seeds give equal signatures, in this and in every later version; oth
   expect(new MinHash({ permutations: 8, seed: 1 }).signature(elements).slice(0, 4)).toEqual(signature);
 });
 
+test("64 bits: the signature of a union is the place-wise least, and values stay the same", () => {
+  const minHash = new MinHash({ permutations: 16, seed: 7, bits: 64 });
+  fc.assert(
+    fc.property(fc.bigUint64Array({ maxLength: 50 }), fc.bigUint64Array({ maxLength: 50 }), (a, b) => {
+      const [left, right] = [minHash.signature(a), minHash.signature(b)];
+      const least = left.map((value, index) => (value < (right[index] ?? 0n) ? value : (right[index] ?? 0n)));
+      expect(minHash.signature(BigUint64Array.from([...b, ...a, ...b]))).toEqual(least);
+    }),
+  );
+  expect(Array.from(new MinHash({ permutations: 3, seed: 1, bits: 64 }).signature(BigUint64Array.of(1n, 2n, 3n)))).toMatchInlineSnapshot(`
+    [
+      3505155757547071841n,
+      2027594366683577666n,
+      3984589785399122878n,
+    ]
+  `);
+  expect(minHash.signature(new BigUint64Array(0))).toEqual(new BigUint64Array(16).fill(2n ** 64n - 1n));
+});
+
 test("bad settings and signatures that do not compare are refused", () => {
   for (const permutations of [0, 1.5, -1, NaN]) expect(() => new MinHash({ permutations })).toThrow(RangeError);
   for (const seed of [-1, 0.5, 2 ** 32, NaN]) expect(() => new MinHash({ seed })).toThrow(RangeError);
-  expect(() => estimateJaccard(new Uint32Array(4), new Uint32Array(5))).toThrow(/4 and 5 places/);
+  expect(() => estimateJaccard(new Uint32Array(4), new Uint32Array(5))).toThrow(/4 places of 32 bits and 5 places/);
+  expect(() => new MinHash({ bits: 16 as 32 })).toThrow(/32 or 64, found 16/);
+  expect(() => new MinHash({ bits: 64 }).signature(new Uint32Array(1) as unknown as BigUint64Array)).toThrow(/64 bits takes hashes of as many, found 32/);
+  expect(() => estimateJaccard(new Uint32Array(4), new BigUint64Array(4))).toThrow(/of 32 bits and 4 places of 64 bits/);
   expect(() => estimateJaccard(new Uint32Array(0), new Uint32Array(0))).toThrow(RangeError);
 });
