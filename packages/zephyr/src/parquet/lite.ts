@@ -1,9 +1,11 @@
 import { MarinError } from "@marin/iris";
 import type { WholeFile } from "../writers/whole-file.js";
 import { Misfit } from "./encode.js";
-import type { EngineOptions, ParquetEngine } from "./page-engine.js";
-import type { ParquetCompression, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./types.js";
+import type { ParquetEncoder, ParquetEncoderOptions, ParquetReadRequest } from "./codec.js";
+import type { ParquetFile } from "./file.js";
 import { type LiteWriter, loadLite } from "./parquetjs-lite.js";
+import { typeOf } from "./schema.js";
+import type { ParquetCompression, ParquetRecord, ParquetScalar, ParquetType, ParquetValue } from "./types.js";
 
 /** What the profile of parquetjs-lite calls our types. Left out is whatever it does not hold exactly, or cannot read back. */
 const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
@@ -24,14 +26,15 @@ const types: Readonly<Partial<Record<ParquetScalar, string>>> = {
 const codecs: Readonly<Partial<Record<ParquetCompression, string>>> = { uncompressed: "UNCOMPRESSED", snappy: "SNAPPY", gzip: "GZIP" };
 
 /** Writes with parquetjs-lite: format version 1, pages v1. */
-export class LiteEngine implements ParquetEngine {
-  readonly #options: EngineOptions;
+export class LiteEncoder implements ParquetEncoder {
+  readonly #options: ParquetEncoderOptions;
   readonly #columns: readonly { readonly name: string; readonly type: ParquetType; readonly optional: boolean }[];
   #writer: Promise<LiteWriter> | undefined;
 
   /** @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED naming the column or the codec that is outside of the library's profile */
-  constructor(options: EngineOptions) {
-    const { schema, compression } = options;
+  constructor(options: ParquetEncoderOptions) {
+    const { schema, compression, pageVersion } = options;
+    if (pageVersion !== 1) throw unsupported("it writes pages of version 1 only that it reads itself", { pageVersion });
     if (codecs[compression] === undefined) {
       throw unsupported(`it does not know the compression ${compression}; use ${Object.keys(codecs).join(", ")}`, { compression });
     }
@@ -56,6 +59,7 @@ export class LiteEngine implements ParquetEngine {
 
   async finish(file: WholeFile): Promise<void> {
     const writer = await this.#open(file);
+    for (const [key, value] of Object.entries(this.#options.notes())) writer.setMetadata(key, value);
     await thrown(() => writer.close());
   }
 
@@ -65,39 +69,54 @@ export class LiteEngine implements ParquetEngine {
 
   async #begin(file: WholeFile): Promise<LiteWriter> {
     const library = await loadLite();
-    const { compression, notes } = this.#options;
+    const { compression } = this.#options;
     const fields = this.#columns.map(({ name, type, optional }) => [name, { type: types[type as ParquetScalar] ?? "", optional, compression: codecs[compression] ?? "", statistics: false }] as const);
     const sink = {
       write: (bytes: Uint8Array, done: (error?: unknown) => void) => void file.write(bytes).then(() => done(), done),
       end: (done: (error?: unknown) => void) => done(),
     };
     const writer = await library.ParquetWriter.openStream(new library.ParquetSchema(Object.fromEntries(fields)), sink, { useDataPageV2: false });
-    for (const [key, value] of Object.entries(notes)) writer.setMetadata(key, value);
     return writer;
   }
 }
 
+/** Rows in a batch. */
+const batchRows = 1000;
+
 /**
- * The rows of a file, read by the library.
+ * The rows of a file, read by the library, whole in memory.
  *
  * @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED when the file is outside of its profile
  */
-export async function* readLite(path: string, bytes: Buffer, schema: ParquetSchema, columns: readonly string[]): AsyncGenerator<Record<string, ParquetValue>> {
-  const library = await loadLite();
-  const chosen = columns.map((name) => ({ name, type: innerType(schema[name] ?? "bytes") }));
+export async function* readLite({ source, metadata }: ParquetFile, { columns, parts, signal }: ParquetReadRequest): AsyncGenerator<ParquetRecord[]> {
+  const { path } = source;
+  const chosen = columns.map((node) => ({ name: node.element.name, type: innerType(typeOf(node)) }));
   const foreign = chosen.find(({ type }) => typeof type !== "string" || types[type] === undefined);
   if (foreign !== undefined) throw outside(path, `column ${foreign.name} has a type that it does not hold exactly`);
+  signal?.throwIfAborted();
+  const [library, bytes] = await Promise.all([loadLite(), source.read(0, source.bytes)]);
+  const starts = metadata.groups.reduce<number[]>((before, { rows }) => [...before, (before.at(-1) ?? 0) + rows], [0]);
+  const wanted: { readonly start: number; readonly end: number }[] = [];
+  for await (const { group, start, end } of parts) wanted.push({ start: (starts[group] ?? 0) + start, end: (starts[group] ?? 0) + end });
+  let batch: ParquetRecord[] = [];
   try {
-    const reader = await library.ParquetReader.openBuffer(bytes, { rawStatistics: true });
-    const cursor = reader.getCursor([...columns]);
-    for (let row = await cursor.next(); row !== null; row = await cursor.next()) {
-      const values = row;
-      yield Object.fromEntries(chosen.map(({ name, type }) => [name, fromLite(values[name], type)]));
+    const reader = await library.ParquetReader.openBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { rawStatistics: true });
+    const cursor = reader.getCursor(chosen.map(({ name }) => name));
+    for (let row = 0, next = await cursor.next(); next !== null; next = await cursor.next(), row += 1) {
+      const values = next;
+      if (!wanted.some(({ start, end }) => row >= start && row < end)) continue;
+      batch.push(Object.fromEntries(chosen.map(({ name, type }) => [name, fromLite(values[name], type)])));
+      if (batch.length < batchRows) continue;
+      signal?.throwIfAborted();
+      yield batch;
+      batch = [];
     }
   } catch (cause) {
+    signal?.throwIfAborted();
     // It throws strings as well.
     throw outside(path, cause instanceof Error ? cause.message : String(cause), cause);
   }
+  yield batch;
 }
 
 function innerType(type: ParquetType): ParquetType {

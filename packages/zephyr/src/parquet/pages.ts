@@ -1,194 +1,173 @@
-import type { ColumnMetaData, SchemaTree } from "hyparquet";
+import { crc32 } from "node:zlib";
+import { asBuffer, decompress } from "./compression.js";
+import { type ColumnChunk, encodingNames, type SchemaNode } from "./format.js";
+import { bitWidth, type Levels, levelArray, readRuns } from "./levels.js";
+import { count, number, optionalNumber, optionalStruct } from "./metadata.js";
+import { ThriftReader, type ThriftStruct } from "./thrift.js";
+import { readPlain, readValues, type StoredValues, UnknownEncoding, type ValueLayout } from "./values.js";
 
-/** A Thrift struct as far as page headers need it: numbers and structs by field id. */
-type Struct = ReadonlyMap<number, number | Struct>;
+/** A column's values between two rows, as they are stored. */
+export interface LeafColumn {
+  /** How much of its path is there, for each entry; undefined where all of it always is. */
+  readonly definition: Levels | undefined;
+  /** At which level each entry repeats; undefined outside of lists. */
+  readonly repetition: Levels | undefined;
+  /** The values that are there. */
+  readonly values: StoredValues;
+  /** Entries: values, nulls and empty lists. */
+  readonly entries: number;
+}
+
+interface PageColumn {
+  readonly definition: Levels | undefined;
+  readonly repetition: Levels | undefined;
+  readonly values: StoredValues;
+  readonly entries: number;
+}
+
+const LEVELS_BY_RUNS = encodingNames.indexOf("RLE");
 
 /**
- * Walks the pages of a column before they are decoded, and throws an Error when headers or levels cannot be right. The Parquet
- * library follows what they say: a damaged one could keep it busy for ever, or make it fill the memory.
+ * Decodes pages of a column that stand one after the other. A page whose header has a checksum is compared with it.
  *
- * @param chunk - the bytes of the column in a row group
- * @param column - what the table of contents says of it
- * @param tree - the file's schema
+ * @param parts - whole pages, the dictionary's first
+ * @param chunk - what the table of contents says of the column
+ * @param leaf - its place in the schema
+ * @param text - whether its values are text
+ * @param entries - how many entries the pages must hold; undefined where a choice of pages is read
+ * @throws Error where headers, sizes, levels or values cannot be right; UnknownEncoding
  */
-export function checkPages(chunk: Uint8Array, column: ColumnMetaData, tree: SchemaTree): void {
-  const cursor = new Cursor(chunk);
-  const levels = maxLevels(column.path_in_schema, tree);
-  let values = 0;
-  // Some writers leave a byte or two behind the last page; the library passes over them as well.
-  while (cursor.left > 1 && values < Number(column.num_values)) {
-    const header = cursor.struct(0);
-    const size = count(header, 3, "size");
-    count(header, 2, "unpacked size");
-    const page = cursor.take(size);
-    const first = header.get(5);
-    const second = header.get(8);
-    if (first instanceof Map) {
-      const number = count(first as Struct, 1, "number of values");
-      if (column.codec === "UNCOMPRESSED") checkFirstLevels(page, number, levels);
-      values += number;
-    } else if (second instanceof Map) {
-      values += checkSecond(page, second as Struct, levels);
+export function decodePages(parts: readonly Uint8Array[], chunk: ColumnChunk, leaf: SchemaNode, text: boolean, entries: number | undefined): LeafColumn {
+  const layout: ValueLayout = { element: leaf.element, text };
+  const pages: PageColumn[] = [];
+  let dictionary: StoredValues | undefined;
+  let seen = 0;
+  for (const part of parts) {
+    // Some writers leave a byte or two behind the last page.
+    for (const reader = new ThriftReader(part); reader.left > 2 && seen !== entries; ) {
+      const header = reader.struct();
+      const packed = reader.take(count(header, 3, "size of a page"));
+      const length = count(header, 2, "unpacked size of a page");
+      if (length > chunk.unpackedBytes) throw new Error(`a page unpacks to ${String(length)} bytes, and its whole column to ${String(chunk.unpackedBytes)}`);
+      requireChecksum(header, packed);
+      const [first, dictionaryHeader, second] = [5, 7, 8].map((id) => optionalStruct(header, id));
+      if (dictionaryHeader !== undefined) {
+        dictionary = readPlain(decompress(chunk.codec, packed, length), count(dictionaryHeader, 1, "number of values in a dictionary"), layout);
+        continue;
+      }
+      const pageHeader = first ?? second;
+      // Index pages hold no values.
+      if (pageHeader === undefined) continue;
+      const held = count(pageHeader, 1, "number of values of a page");
+      if (entries !== undefined && held > entries - seen) throw new Error(`a page says that it holds ${String(held)} values where ${String(entries - seen)} are left`);
+      pages.push(first === undefined ? secondPage({ header: pageHeader, packed, length, held, chunk, leaf, layout, dictionary }) : firstPage({ header: first, packed, length, held, chunk, leaf, layout, dictionary }));
+      seen += held;
     }
   }
-  if (values !== Number(column.num_values)) {
-    throw new Error(`the pages of column ${column.path_in_schema.join(".")} hold ${String(values)} values, and the table of contents says ${String(column.num_values)}`);
-  }
+  if (entries !== undefined && seen !== entries) throw new Error(`the pages of column ${chunk.path.join(".")} hold ${String(seen)} values, and the table of contents says ${String(entries)}`);
+  return joined(pages, seen);
 }
 
-interface Levels {
-  readonly repetition: number;
-  readonly definition: number;
+interface Page {
+  readonly header: ThriftStruct;
+  readonly packed: Uint8Array;
+  readonly length: number;
+  readonly held: number;
+  readonly chunk: ColumnChunk;
+  readonly leaf: SchemaNode;
+  readonly layout: ValueLayout;
+  readonly dictionary: StoredValues | undefined;
 }
 
-function maxLevels(path: readonly string[], tree: SchemaTree): Levels {
-  let node: SchemaTree | undefined = tree;
-  let [repetition, definition] = [0, 0];
-  for (const name of path) {
-    node = node?.children.find(({ element }) => element.name === name);
-    if (node?.element.repetition_type === "REPEATED") repetition += 1;
-    if (node?.element.repetition_type !== "REQUIRED") definition += 1;
-  }
-  return { repetition, definition };
+/** The checksum is of the page as it is stored (Apache Parquet format, README, "Checksumming"). */
+function requireChecksum(header: ThriftStruct, packed: Uint8Array): void {
+  const told = optionalNumber(header, 4);
+  if (told === undefined) return;
+  const found = crc32(packed);
+  if (found !== told >>> 0) throw new Error(`a page's checksum is ${found.toString(16)}, and its header says ${(told >>> 0).toString(16)}: its bytes have changed`);
 }
 
-/** Pages of version 1 begin with their levels, each with its length. */
-function checkFirstLevels(page: Uint8Array, number: number, { repetition, definition }: Levels): void {
-  const cursor = new Cursor(page);
-  for (const most of [repetition, definition]) {
-    if (most === 0) continue;
-    const length = new DataView(cursor.take(4).slice().buffer).getUint32(0, true);
-    checkRuns(cursor.take(length), most, number);
-  }
+/** Pages of version 1 begin with their levels, each with its length, and are packed whole. */
+function firstPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: Page): PageColumn {
+  const page = decompress(chunk.codec, packed, length);
+  let at = 0;
+  const levels = (most: number, encoding: number | undefined): Levels | undefined => {
+    if (most === 0) return undefined;
+    if (encoding !== undefined && encoding !== LEVELS_BY_RUNS) throw new UnknownEncoding(encoding);
+    if (page.length - at < 4) throw new Error("a page ends in its levels");
+    const end = at + 4 + page.readUInt32LE(at);
+    if (end > page.length) throw new Error("a page ends in its levels");
+    const out = levelArray(bitWidth(most), held);
+    readRuns(page, at + 4, end, bitWidth(most), out);
+    at = end;
+    return out;
+  };
+  const repetition = levels(leaf.repetition, optionalNumber(header, 4));
+  const definition = levels(leaf.definition, optionalNumber(header, 3));
+  const there = definition === undefined ? held : present(definition, leaf.definition);
+  return { repetition, definition, entries: held, values: readValues(number(header, 2, "encoding of a page"), page.subarray(at), there, layout, dictionary) };
 }
 
 /** Pages of version 2 tell the lengths of their levels in the header, and never pack them. */
-function checkSecond(page: Uint8Array, header: Struct, { repetition, definition }: Levels): number {
-  const number = count(header, 1, "number of values");
-  const nulls = count(header, 2, "number of nulls");
-  count(header, 3, "number of rows");
-  const cursor = new Cursor(page);
+function secondPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: Page): PageColumn {
+  const nulls = count(header, 2, "number of nulls of a page");
   const definitionBytes = count(header, 5, "length of definition levels");
-  const repetitionLevels = cursor.take(count(header, 6, "length of repetition levels"));
-  const definitionLevels = cursor.take(definitionBytes);
-  if (nulls > number) throw new Error(`a page says that ${String(nulls)} of its ${String(number)} values are null`);
-  if (repetition > 0) checkRuns(repetitionLevels, repetition, number);
-  if (definition > 0) checkRuns(definitionLevels, definition, number);
-  return number;
+  const repetitionBytes = count(header, 6, "length of repetition levels");
+  const values = definitionBytes + repetitionBytes;
+  if (values > packed.length || values > length) throw new Error("a page ends in its levels");
+  const levels = (most: number, start: number, end: number): Levels | undefined => {
+    if (most === 0) return undefined;
+    const out = levelArray(bitWidth(most), held);
+    readRuns(packed, start, end, bitWidth(most), out);
+    return out;
+  };
+  const repetition = levels(leaf.repetition, 0, repetitionBytes);
+  const definition = levels(leaf.definition, repetitionBytes, values);
+  const there = definition === undefined ? held : present(definition, leaf.definition);
+  if (held - there !== nulls) throw new Error(`a page says that ${String(nulls)} of its ${String(held)} values are null, and ${String(held - there)} are`);
+  const body = packed.subarray(values);
+  // Nothing, packed, is no stream of a codec.
+  const isPacked = optionalNumber(header, 7) !== 0 && length > values;
+  const page = isPacked ? decompress(chunk.codec, body, length - values) : asBuffer(body);
+  return { repetition, definition, entries: held, values: readValues(number(header, 4, "encoding of a page"), page, there, layout, dictionary) };
 }
 
-/** Runs of the RLE and bit-packing hybrid (Apache Parquet format, Encodings.md) that hold so many values; repeated ones not many more. */
-function checkRuns(bytes: Uint8Array, most: number, number: number): void {
-  const width = 32 - Math.clz32(most);
-  const cursor = new Cursor(bytes);
-  for (let seen = 0; seen < number; ) {
-    const header = cursor.varint();
-    const half = Math.floor(header / 2);
-    if (header % 2 === 1) {
-      // A bit-packed run may be padded, and the last one may leave out the bytes of its padding.
-      cursor.skip(Math.min(cursor.left, half * width));
-      seen += half * 8;
-    } else {
-      if (half > number - seen + 64) throw new Error(`a run of ${String(half)} levels stands where ${String(number - seen)} are left`);
-      cursor.skip(Math.ceil(width / 8));
-      seen += half;
-    }
+/** How many entries are values. */
+function present(definition: Levels, most: number): number {
+  let values = 0;
+  for (let index = 0; index < definition.length; index += 1) {
+    const level = definition[index] as number;
+    if (level === most) values += 1;
+    else if (level > most) throw new Error(`a level is ${String(level)}, and ${String(most)} is the most`);
   }
+  return values;
 }
 
-function count(header: Struct, field: number, what: string): number {
-  const value = header.get(field);
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new Error(`a page header has no right ${what}`);
+function joined(pages: readonly PageColumn[], entries: number): LeafColumn {
+  const [only, second] = pages;
+  if (only !== undefined && second === undefined) return only;
+  const levels = (of: (page: PageColumn) => Levels | undefined): Levels | undefined => {
+    const parts = pages.map(of);
+    const [first] = parts;
+    return first === undefined ? undefined : (concatenated(parts as Levels[]) as Levels);
+  };
+  return {
+    definition: levels(({ definition }) => definition),
+    repetition: levels(({ repetition }) => repetition),
+    values: concatenated(pages.map(({ values }) => values)) as StoredValues,
+    entries,
+  };
 }
 
-/** Reads Thrift's compact protocol, never past the end. */
-class Cursor {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+function concatenated(parts: readonly (StoredValues | Levels)[]): StoredValues | Levels {
+  const [first] = parts;
+  if (first === undefined) return [];
+  if (Array.isArray(first)) return (parts as unknown[][]).flat() as string[];
+  const whole = new (first.constructor as new (length: number) => { set(part: unknown, at: number): void })(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
   }
-
-  get left(): number {
-    return this.#bytes.length - this.#at;
-  }
-
-  take(length: number): Uint8Array {
-    this.skip(length);
-    return this.#bytes.subarray(this.#at - length, this.#at);
-  }
-
-  skip(length: number): void {
-    if (length > this.left) throw new Error(`${String(length)} bytes are needed where ${String(this.left)} are left`);
-    this.#at += length;
-  }
-
-  byte(): number {
-    return this.take(1)[0] ?? 0;
-  }
-
-  /** Unsigned; exact up to 2^53. */
-  varint(): number {
-    let value = 0;
-    for (let shift = 0; shift < 70; shift += 7) {
-      const byte = this.byte();
-      value += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80) return value;
-    }
-    throw new Error("a number in a page header does not end");
-  }
-
-  zigzag(): number {
-    const value = this.varint();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  }
-
-  struct(depth: number): Struct {
-    if (depth > 8) throw new Error("a page header is nested too deep");
-    const fields = new Map<number, number | Struct>();
-    for (let id = 0; ; ) {
-      const head = this.byte();
-      if ((head & 15) === 0) return fields;
-      id = head >> 4 === 0 ? this.zigzag() : id + (head >> 4);
-      const value = this.#value(head & 15, depth);
-      if (value !== undefined) fields.set(id, value);
-    }
-  }
-
-  #value(type: number, depth: number): number | Struct | undefined {
-    switch (type) {
-      case 1:
-      case 2:
-        return 2 - type;
-      case 3:
-        return this.byte();
-      case 4:
-      case 5:
-      case 6:
-        return this.zigzag();
-      case 7:
-        return void this.skip(8);
-      case 8:
-        return void this.skip(this.varint());
-      case 9:
-      case 10:
-        return void this.#list(depth);
-      case 12:
-        return this.struct(depth + 1);
-      default:
-        throw new Error(`a page header has a field of the unknown type ${String(type)}`);
-    }
-  }
-
-  #list(depth: number): void {
-    const head = this.byte();
-    const length = head >> 4 === 15 ? this.varint() : head >> 4;
-    if (length > this.left) throw new Error("a list in a page header is longer than the page");
-    for (let index = 0; index < length; index += 1) {
-      if ((head & 15) <= 2) this.byte();
-      else this.#value(head & 15, depth + 1);
-    }
-  }
+  return whole as unknown as StoredValues;
 }

@@ -81,5 +81,5 @@ export type ParquetRecord = Readonly<Record<string, ParquetValue>>;
 /** How the pages of a file are compressed. */
 export type ParquetCompression = "uncompressed" | "snappy" | "gzip" | "brotli" | "zstd";
 
-/** The library that encodes and decodes. */
-export type ParquetCodec = "hyparquet" | "parquetjs-lite";
+/** What encodes and decodes: our own code, or the library parquetjs-lite. */
+export type ParquetCodec = "zephyr" | "parquetjs-lite";

@@ -71,7 +71,6 @@ test("a column that the schema lacks is refused, not dropped", async () => {
 });
 
 test.each<[ParquetSchema, string]>([
-  [{}, "names no column"],
   [{ a: "int" as "int32" }, '"int" is no type'],
   [{ a: { decimal: { precision: 39, scale: 0 } } }, "precision is 1 to 38"],
   [{ a: { decimal: { precision: 2, scale: 3 } } }, "scale 0 to precision"],

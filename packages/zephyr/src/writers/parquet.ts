@@ -1,9 +1,10 @@
 import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
+import { codecs, type ParquetEncoder } from "../parquet/codec.js";
 import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
-import { LiteEngine } from "../parquet/lite.js";
-import { type ParquetEngine, PageEngine } from "../parquet/page-engine.js";
 import type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
+import { InferringParquetWriter } from "./inferring-parquet.js";
+import type { ParquetFileOptions } from "./inferring-rows.js";
 import { WholeFile } from "./whole-file.js";
 import { writeAll } from "./write-all.js";
 
@@ -14,16 +15,25 @@ export interface ParquetWriterOptions {
   /** How pages are compressed. Default "zstd", with parquetjs-lite "snappy". */
   readonly compression?: ParquetCompression;
   /**
-   * The library that encodes. "parquetjs-lite" writes the form that its users' programs read: format version 1, a few plain
-   * types, no zstd. Default "hyparquet", which writes everything.
+   * What encodes. "parquetjs-lite" writes the form that its users' programs read: format version 1, a few plain types, no zstd.
+   * Default "zephyr", which writes everything.
    */
   readonly codec?: ParquetCodec;
   /** Rows in a row group, the unit that a reader holds in memory. Default 10,000. */
   readonly rowGroupRows?: number;
   /** A row group also ends when its values take about so many bytes. Default 64 MiB. */
   readonly rowGroupBytes?: number;
-  /** Notes for the file's table of contents, by key. Default: none. */
-  readonly notes?: Readonly<Record<string, string>>;
+  /**
+   * Version of the pages: 1 is what the oldest readers know, in files that say to be of version 1 as well. Default 2, with
+   * parquetjs-lite 1.
+   */
+  readonly pageVersion?: 1 | 2;
+  /** Rows in a page, the least that is read where rows are chosen. Default 2,000. */
+  readonly pageRows?: number;
+  /** A page also ends when its values take about so many bytes. Default 1 MiB. */
+  readonly pageBytes?: number;
+  /** Notes for the file's table of contents, by key, or what gives them when it is written. Default: none. */
+  readonly notes?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
   /** Where the file goes. Default: the running task's storage, or the process's own. */
   readonly storage?: Storage;
 }
@@ -48,29 +58,32 @@ export class ParquetWriter implements AsyncDisposable {
   readonly #path: string;
   readonly #options: Required<Pick<ParquetWriterOptions, "schema" | "rowGroupRows" | "rowGroupBytes">>;
   readonly #encoders: ReturnType<typeof columnEncoders>;
-  readonly #engine: ParquetEngine;
+  readonly #encoder: ParquetEncoder;
   readonly #file: WholeFile;
   #rows: (readonly unknown[])[] = [];
   #size: Size = { bytes: 0 };
   #records = 0;
   #rowGroups = 0;
+  /** Row groups are written one after the other, also for who does not wait for each record. */
+  #written: Promise<void> = Promise.resolve();
 
   /**
    * @param path - the file; what is there is replaced on close
-   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes below 1), ZEPHYR_PARQUET_UNSUPPORTED
+   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes, pageRows, pageBytes below 1), ZEPHYR_PARQUET_UNSUPPORTED
    * (a type or compression that parquetjs-lite does not have)
    */
   constructor(path: string, options: ParquetWriterOptions) {
-    const { schema, codec = "hyparquet", compression = codec === "hyparquet" ? "zstd" : "snappy", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, notes = {} } = options;
-    for (const [name, count] of Object.entries({ rowGroupRows, rowGroupBytes })) {
+    const { schema, codec = "zephyr", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, pageRows = 2000, pageBytes = 1 << 20, notes = {} } = options;
+    const isLite = codec === "parquetjs-lite";
+    const { compression = isLite ? "snappy" : "zstd", pageVersion = isLite ? 1 : 2 } = options;
+    for (const [name, count] of Object.entries({ rowGroupRows, rowGroupBytes, pageRows, pageBytes })) {
       if (Number.isSafeInteger(count) && count >= 1) continue;
       throw new MarinError("ZEPHYR_BAD_COUNT", `${name} is ${String(count)}, and must be a whole number of at least 1.`, { data: { name, count } });
     }
     this.#path = path;
     this.#options = { schema, rowGroupRows, rowGroupBytes };
     this.#encoders = columnEncoders(schema);
-    const written = { schema, compression, notes };
-    this.#engine = codec === "hyparquet" ? new PageEngine(written) : new LiteEngine(written);
+    this.#encoder = codecs[codec].encoder({ schema, compression, pageVersion, pageRows, pageBytes, notes: typeof notes === "function" ? notes : () => notes });
     this.#file = new WholeFile(path, options.storage);
   }
 
@@ -91,7 +104,7 @@ export class ParquetWriter implements AsyncDisposable {
         column = name;
         row.push(encode(record[name], this.#size));
       }
-      row = this.#engine.stored(row);
+      row = this.#encoder.stored(row);
     } catch (cause) {
       throw this.#badRecord(this.#records + 1, `column ${cause instanceof Misfit ? cause.column : column}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
     }
@@ -108,7 +121,8 @@ export class ParquetWriter implements AsyncDisposable {
   async close(): Promise<ParquetSummary> {
     if (this.#file.ended) throw this.#badRecord(this.#records + 1, "the writer was closed before");
     await this.#endRowGroup();
-    await this.#engine.finish(this.#file);
+    await this.#written;
+    await this.#encoder.finish(this.#file);
     return { records: this.#records, rowGroups: this.#rowGroups, bytes: await this.#file.close() };
   }
 
@@ -128,7 +142,8 @@ export class ParquetWriter implements AsyncDisposable {
     this.#rows = [];
     this.#size = { bytes: 0 };
     this.#rowGroups += 1;
-    await this.#engine.rowGroup(this.#file, rows);
+    this.#written = this.#written.then(() => this.#encoder.rowGroup(this.#file, rows));
+    await this.#written;
   }
 
   #badRecord(record: number, reason: string, cause?: unknown): MarinError {
@@ -139,14 +154,23 @@ export class ParquetWriter implements AsyncDisposable {
   }
 }
 
+/** Settings of {@link writeParquet}. */
+export interface WriteParquetFileOptions extends ParquetFileOptions {
+  /** The columns. Default: inferred, the narrowest that hold all records (see `inferSchema`). */
+  readonly schema?: ParquetSchema;
+  /** Where the file goes. Default: the running task's storage, or the process's own. */
+  readonly storage?: Storage;
+}
+
 /**
  * Writes all records of a source to a Parquet file, which appears complete or not at all.
  *
  * @param path - the file; what is there is replaced
  * @param records - a dataset, a reader, an array
  * @param options - the columns, and how to store them
- * @throws what {@link ParquetWriter} throws; whatever the source throws, unchanged
+ * @throws what {@link ParquetWriter} throws, and without a schema what `inferSchema` throws; whatever the source throws, unchanged
  */
-export async function writeParquet(path: string, records: DatasetSource<ParquetRecord>, options: ParquetWriterOptions): Promise<ParquetSummary> {
-  return writeAll(new ParquetWriter(path, options), records);
+export async function writeParquet(path: string, records: DatasetSource<ParquetRecord>, options: WriteParquetFileOptions = {}): Promise<ParquetSummary> {
+  const { schema } = options;
+  return schema === undefined ? writeAll(new InferringParquetWriter(path, options), records) : writeAll(new ParquetWriter(path, { ...options, schema }), records);
 }
