@@ -21,13 +21,13 @@ function statisticsOf(rows: readonly Readonly<Record<string, unknown>>[], shorte
       const present = rows.map(read).filter((value) => value !== null && value !== undefined);
       const ordered = present.filter((value) => orderOf(value, value) === 0).sort((a, b) => orderOf(a, b) ?? 0);
       const [first, last] = [ordered[0], ordered.at(-1)];
-      const cut = shorten && typeof first === "string";
+      const cut = shorten && typeof first === "string" && typeof last === "string";
       return [
         name,
         {
           rows: rows.length,
           nulls: rows.length - present.length,
-          ...(ordered.length === 0 ? {} : { min: cut ? [...first].slice(0, 1).join("") : first, max: cut ? `${[...String(last)].slice(0, 1).join("")}\u{10FFFF}` : last }),
+          ...(ordered.length === 0 ? {} : { min: cut ? [...first].slice(0, 1).join("") : first, max: cut ? `${[...last].slice(0, 1).join("")}\u{10FFFF}` : last }),
         },
       ];
     }),

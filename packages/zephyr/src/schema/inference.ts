@@ -198,24 +198,19 @@ export class ColumnInference {
   }
 
   #classOf(value: NonNullable<unknown>, progress: Progress): ValueClass {
-    switch (typeof value) {
-      case "string":
-      case "boolean":
-        return typeof value as "string" | "boolean";
-      case "number":
-      case "bigint":
-        return "number";
-      case "object": {
-        if (Array.isArray(value)) return "list";
-        if (value instanceof Uint8Array) return "bytes";
-        if (value instanceof Date) return "timestamp";
-        if (value instanceof Map) return "map";
-        if (typedArrays.some(([kind]) => value instanceof (kind as () => unknown))) return "list";
-        const prototype: unknown = Object.getPrototypeOf(value);
-        if (prototype === Object.prototype || prototype === null) return "struct";
-      }
+    const type = typeof value;
+    if (type === "string" || type === "boolean") return type;
+    if (type === "number" || type === "bigint") return "number";
+    if (type === "object") {
+      if (Array.isArray(value)) return "list";
+      if (value instanceof Uint8Array) return "bytes";
+      if (value instanceof Date) return "timestamp";
+      if (value instanceof Map) return "map";
+      const prototype: unknown = Object.getPrototypeOf(value);
+      if (prototype === Object.prototype || prototype === null) return "struct";
+      if (typedArrays.some(([kind]) => value instanceof (kind as () => unknown))) return "list";
     }
-    const what = typeof value === "object" ? value.constructor.name : typeof value;
+    const what = type === "object" ? value.constructor.name : type;
     throw new MarinError("ZEPHYR_BAD_RECORD", `${progress.file}, record ${String(progress.record)}: column ${this.at} is a ${what}, which no column holds: convert it with map() before.`, {
       data: { path: progress.file, record: progress.record, column: this.at, type: what },
     });

@@ -35,7 +35,7 @@ export interface InferredRows {
   /** A local Parquet file that holds exactly them, with the notes, where one was made already. */
   readonly file: { readonly path: string; readonly summary: ParquetSummary } | undefined;
   /** The records, in order. */
-  records(): AsyncIterable<ParquetRecord>;
+  readonly records: () => AsyncIterable<ParquetRecord>;
 }
 
 /** A local file with records that one schema holds. */
@@ -98,7 +98,7 @@ export class InferringRows implements AsyncDisposable {
       schema,
       notes: this.#notes(),
       file: parts.length === 1 && last !== undefined && summary !== undefined ? { path: last.path, summary } : undefined,
-      async *records() {
+      records: async function* () {
         for (const row of rows) yield conform(row);
         for (const { path } of parts) for await (const row of new ParquetReader({ path })) yield conform(row);
       },
