@@ -13,7 +13,7 @@ const { shape, optimizer, weights, batch } = loadWorkload(directory);
 const own = await selectEngine({ engine: engineName as EngineName, device: device as EngineDevice, threads });
 const { engine, compileMilliseconds, take } = timed(own);
 const state = await TrainingState.create(engine, modelOf(shape), { batchSize: shape.batch, microbatchSize: shape.batch, sequenceLength: shape.length });
-for (const [name, values] of weights()) state.parameters[name]?.write(values);
+for (const [name, values] of weights({ reuse: true })) state.parameters[name]?.write(values);
 
 const ones = new Float32Array(shape.batch * shape.length).fill(1);
 const losses: number[] = [];

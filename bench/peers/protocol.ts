@@ -57,8 +57,11 @@ export interface WorkloadBatch {
 
 /** A workload read back. */
 export interface LoadedWorkload extends TrainWorkload {
-  /** The initial values, one parameter at a time so that no second copy of all of them counts as the program's memory. */
-  readonly weights: () => Generator<readonly [name: string, values: Float32Array, shape: readonly number[]]>;
+  /**
+   * The initial values, one parameter at a time so that no second copy of all of them counts as the program's memory: with `reuse`, all in one array, which whoever keeps
+   * them copies; otherwise each in its own, which the garbage collector may keep for a while.
+   */
+  readonly weights: (options?: { readonly reuse: boolean }) => Generator<readonly [name: string, values: Float32Array, shape: readonly number[]]>;
   /** The batch of a step. */
   readonly batch: (step: number) => WorkloadBatch;
 }
@@ -72,16 +75,21 @@ export function loadWorkload(directory: string): LoadedWorkload {
   const perBatch = batch * (length + 1);
   return {
     ...workload,
-    *weights() {
+    *weights({ reuse } = { reuse: false }) {
+      const sizes = workload.parameters.map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+      const bytes = Math.max(...sizes) * Float32Array.BYTES_PER_ELEMENT;
+      const memory = new ArrayBuffer(bytes, { maxByteLength: bytes });
+      const one = reuse ? new Float32Array(memory) : undefined;
       const stored = openSync(join(directory, "weights.bin"), "r");
       try {
-        for (const { name, shape } of workload.parameters) {
-          const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+        for (const [place, { name, shape }] of workload.parameters.entries()) {
+          const values = one?.subarray(0, sizes[place]) ?? new Float32Array(sizes[place] as number);
           readSync(stored, values);
           yield [name, values, shape];
         }
       } finally {
         closeSync(stored);
+        memory.resize(0);
       }
     },
     batch: (step) => {

@@ -28,7 +28,7 @@ const COLLIDING = 1024;
 const PADDING = 16;
 
 /** Rows x columns / (rows + columns) of a result from which on lengthened copies of the operands cost less than colliding rows. */
-const LENGTHENED_EXTENT = 300;
+const LENGTHENED_EXTENT = 200;
 
 /** Elements of the largest operand that is copied for it: 16 MiB. */
 const LENGTHENED_ELEMENTS = 2 ** 22;

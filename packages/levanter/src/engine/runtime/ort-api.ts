@@ -15,6 +15,11 @@ const apiVersion = 24;
  */
 const stackBytes = 8 * 1024 * 1024;
 
+/** `OrtArenaAllocator` of onnxruntime_c_api.h. */
+const arenaAllocator = 1;
+/** A setting of an arena that the runtime chooses. */
+const byDefault = -1;
+
 /** Positions in the `OrtApi` function table, in the order of onnxruntime_c_api.h. */
 const table = {
   getErrorMessage: 2,
@@ -38,6 +43,10 @@ const table = {
   releaseValue: 96,
   releaseSessionOptions: 100,
   addSessionConfigEntry: 130,
+  createAndRegisterAllocator: 144,
+  createArenaConfig: 156,
+  releaseArenaConfig: 157,
+  unregisterAllocator: 177,
   setDeterministicCompute: 273,
 } as const;
 
@@ -63,6 +72,14 @@ export interface OrtApi {
   setInterOpThreads(options: Pointer, threads: number): void;
   addConfigEntry(options: Pointer, key: string, value: string): void;
   setDeterministicCompute(options: Pointer, on: boolean): void;
+  /**
+   * Makes a CPU arena that sessions take which are created while it is registered, with `session.use_env_allocators`; they keep it.
+   *
+   * @param maxDeadBytes - a piece of free memory that is larger than what is asked for by more than this is divided
+   */
+  registerCpuArena(maxDeadBytes: number): void;
+  /** Takes the arena back that was registered, from sessions to come. */
+  unregisterCpuArena(): void;
   /** Parses, optimizes and plans a model. The bytes are not needed afterwards. */
   createSession(model: Uint8Array, options: Pointer): Promise<Pointer>;
   releaseSession(session: Pointer): void;
@@ -181,6 +198,10 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
   const setDeterministic = status(table.setDeterministicCompute, "void *", "bool");
   const createSession = status(table.createSessionFromArray, "void *", "void *", "size_t", "void *", "void *");
   const createMemoryInfo = status(table.createCpuMemoryInfo, "int", "int", "void *");
+  const createArenaConfig = status(table.createArenaConfig, "size_t", "int", "int", "int", "void *");
+  const releaseArenaConfig = release(table.releaseArenaConfig);
+  const registerAllocator = status(table.createAndRegisterAllocator, "void *", "void *", "void *");
+  const unregisterAllocator = status(table.unregisterAllocator, "void *", "void *");
   const createTensor = status(table.createTensorWithData, "void *", "void *", "size_t", "void *", "size_t", "int", "void *");
   const run = status(table.run, "void *", "void *", "void *", "void *", "size_t", "void *", "size_t", "void *");
 
@@ -189,6 +210,8 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
   check("create its environment", createEnv(4, "levanter", envSlot));
   const env = created(envSlot);
   check("disable telemetry", disableTelemetry(env));
+  const arenaInfo = new BigUint64Array(1);
+  check("describe CPU memory", createMemoryInfo(arenaAllocator, 0, arenaInfo));
 
   const runArgs = (session: Pointer, call: RunArguments): readonly unknown[] => [
     session,
@@ -219,6 +242,16 @@ function bindApi(library: string, version: string, api: Pointer): OrtApi {
     setInterOpThreads: (options, threads) => check("set the number of threads", setInterOp(options, threads)),
     addConfigEntry: (options, key, value) => check(`set ${key}`, addConfigEntry(options, key, value)),
     setDeterministicCompute: (options, on) => check("set deterministic compute", setDeterministic(options, on)),
+    registerCpuArena: (maxDeadBytes) => {
+      const slot = new BigUint64Array(1);
+      check("describe an arena", createArenaConfig(0, byDefault, byDefault, maxDeadBytes, slot));
+      try {
+        check("register an arena", registerAllocator(env, created(arenaInfo), created(slot)));
+      } finally {
+        releaseArenaConfig(created(slot));
+      }
+    },
+    unregisterCpuArena: () => check("take an arena back", unregisterAllocator(env, created(arenaInfo))),
     createSession: async (model, options) => {
       const slot = new BigUint64Array(1);
       await later("compile the graph", createSession, [env, model, model.byteLength, options, slot]);
