@@ -26,18 +26,18 @@ export interface BoundedResult {
   readonly hot: number;
   readonly sorted: boolean;
   readonly peakBytes: number;
-  /** What was left in the scratch directory. */
+  /** What was left in the directory of temporary files. */
   readonly left: readonly string[];
 }
 
 /** Runs the shuffle in a process of its own, whose heap is 256 MB. */
 export async function boundedShuffle({ rows, rowBytes, memoryBytes, hotShare }: BoundedShuffle): Promise<BoundedResult> {
-  const scratch = await mkdtemp(join(tmpdir(), "zephyr-bounded-"));
+  const temporary = await mkdtemp(join(tmpdir(), "zephyr-bounded-"));
   try {
-    const { stdout } = await run(process.execPath, ["--max-old-space-size=256", "--conditions=@marin/source", "--import", "tsx", program, ...[rows, rowBytes, memoryBytes, hotShare].map(String), join(scratch, "work")]);
+    const { stdout } = await run(process.execPath, ["--max-old-space-size=256", "--conditions=@marin/source", "--import", "tsx", program, ...[rows, rowBytes, memoryBytes, hotShare].map(String)], { env: { ...process.env, TMPDIR: temporary } });
     return JSON.parse(stdout) as BoundedResult;
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await rm(temporary, { recursive: true, force: true });
   }
 }
 
