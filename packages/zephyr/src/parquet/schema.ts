@@ -157,7 +157,7 @@ function leafType(element: SchemaElement): ParquetType {
     case "FIXED_LEN_BYTE_ARRAY":
       if (logical?.kind === "UUID") return "uuid";
       if (logical?.kind === "FLOAT16") return "float16";
-      return converted === "INTERVAL" || logical?.kind === "INTERVAL" ? "interval" : { fixedBytes: element.length ?? 0 };
+      return converted === "INTERVAL" ? "interval" : { fixedBytes: element.length ?? 0 };
     default:
       if (converted === "UTF8" || logical?.kind === "STRING") return "string";
       if (converted === "ENUM" || logical?.kind === "ENUM") return "enum";
