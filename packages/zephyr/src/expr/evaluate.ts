@@ -78,7 +78,7 @@ function fieldOf(node: Extract<ExprNode, { kind: "field" }>): Evaluate {
     const value = of(row);
     if (value === null) return null;
     if (value instanceof Map) return (value as ReadonlyMap<unknown, unknown>).get(name) ?? null;
-    if (kindOf(value) !== "record") throw unfit(node, `only structs and maps have fields, and this is ${kindOf(value)}`);
+    if (typeof value !== "object" || kindOf(value) !== "record") throw unfit(node, `only structs and maps have fields, and this is ${kindOf(value)}`);
     return Object.hasOwn(value, name) ? ((value as Record<string, unknown>)[name] ?? null) : null;
   };
 }
