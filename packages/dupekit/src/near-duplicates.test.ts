@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Texts } from "../test/texts.js";
-import { type DuplicateOptions, type Duplicates, findDuplicates } from "./near-duplicates.js";
+import type { Duplicates } from "./duplicates.js";
+import { type DuplicateOptions, findDuplicates } from "./near-duplicates.js";
 import { sketchText } from "./sketch.js";
 
 interface Sample {
@@ -12,7 +13,7 @@ function find(samples: readonly Sample[], options?: DuplicateOptions): Duplicate
   const result = findDuplicates(samples.map(({ id, text }) => ({ id, sketch: sketchText(text) })), options);
   const gone = new Set(result.removed.map(({ index }) => index));
   const idOf = (index: number): string => samples[index]?.id ?? "";
-  return { ...result, kept: samples.map(({ id }) => id).filter((_, index) => !gone.has(index)), pairs: result.removed.map(({ index, keptIndex }) => [idOf(index), idOf(keptIndex)] as const) };
+  return { ...result, kept: samples.map(({ id }) => id).filter((_, index) => !gone.has(index)), pairs: result.removed.map(({ index, duplicateOf }) => [idOf(index), idOf(duplicateOf)] as const) };
 }
 
 /** Distinct texts, some of them with copies of each strength: "7" is the text, "7/2" its copy by the second kind of edit. */
@@ -73,7 +74,7 @@ test("which one stays: the one with the most near duplicates, then the longest, 
   const same = find([{ id: "b", text }, { id: "a", text }, { id: "c", text: longer }]);
   expect(same.kept).toEqual(["c"]);
   expect(same.removed.map(({ reason }) => reason)).toEqual(["near", "near"]);
-  expect(find([{ id: "b", text }, { id: "a", text }]).removed).toEqual([{ index: 0, keptIndex: 1, reason: "exact", similarity: 1 }]);
+  expect(find([{ id: "b", text }, { id: "a", text }]).removed).toEqual([{ index: 0, duplicateOf: 1, reason: "exact", similarity: 1 }]);
 });
 
 /** So many documents of which a share is the same text in all. */
@@ -134,7 +135,7 @@ test("a least similarity of 1 leaves exact copies and those of the same words", 
 });
 
 test("options out of range and two documents of one id are refused", () => {
-  for (const options of [{ minSimilarity: 0 }, { minSimilarity: 1.1 }, { minSimilarity: NaN }, { commonAbove: 0 }, { commonAbove: 1.5 }, { bands: 0 }, { rows: 0.5 }, { seed: -1 }]) {
+  for (const options of [{ minSimilarity: 0 }, { minSimilarity: 1.1 }, { minSimilarity: NaN }, { commonAbove: 0 }, { commonAbove: 1.5 }, { seed: -1 }]) {
     expect(() => find([{ id: "a", text: "a" }], options)).toThrow(RangeError);
   }
   expect(() => find([{ id: "a", text: "a" }, { id: "a", text: "b" }])).toThrow(/"a" occurs twice/);

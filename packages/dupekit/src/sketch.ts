@@ -1,8 +1,17 @@
 import { createHash } from "node:crypto";
+import type { Signature } from "./minhash.js";
+import { type Preset, presetSignature } from "./presets.js";
 import { shingleSequence } from "./shingle.js";
 
-/** Words of a shingle for duplicate detection: an edited word changes three shingles, and few shingles occur by chance in unrelated texts. */
+/** Words of a shingle for the comparison of texts: an edited word changes three shingles, and few shingles occur by chance in unrelated texts. */
 export const shingleWords = 3;
+
+/** A text's signature under a preset. */
+export interface PresetSignature {
+  /** The preset's name. Only signatures of one preset compare. */
+  readonly preset: string;
+  readonly values: Signature;
+}
 
 /** What duplicate detection needs to know of a text: plain data, which a worker can compute and send. */
 export interface TextSketch {
@@ -12,6 +21,16 @@ export interface TextSketch {
   readonly length: number;
   /** The text's shingles of three words, in order. */
   readonly shingles: Uint32Array;
+  /** Where the candidates are to be found by a preset. */
+  readonly signature?: PresetSignature;
+}
+
+/** Settings of {@link sketchText}. */
+export interface SketchOptions {
+  /** The preset by which candidates will be found. Default none. */
+  readonly preset?: Preset;
+  /** Makes a text's tokens, for a preset whose unit is the token. Without one such a preset takes words. */
+  readonly tokenize?: (text: string) => ArrayLike<number>;
 }
 
 /** SHA-256 of a text's UTF-8 bytes, 64 hexadecimal digits. Texts are exact duplicates when it is equal. */
@@ -20,6 +39,12 @@ export function contentHash(text: string): string {
 }
 
 /** Sketches a text for `findDuplicates`. */
-export function sketchText(text: string): TextSketch {
-  return { hash: contentHash(text), length: text.length, shingles: shingleSequence(text, { unit: "word", size: shingleWords }) };
+export function sketchText(text: string, options: SketchOptions = {}): TextSketch {
+  const { preset, ...tokens } = options;
+  return {
+    hash: contentHash(text),
+    length: text.length,
+    shingles: shingleSequence(text, { unit: "word", size: shingleWords }),
+    ...(preset === undefined ? {} : { signature: { preset: preset.name, values: presetSignature(text, preset, tokens) } }),
+  };
 }

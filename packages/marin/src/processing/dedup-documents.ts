@@ -76,7 +76,7 @@ export async function dedupDocuments(options: DedupOptions): Promise<DedupedDocu
   signal?.throwIfAborted();
 
   const examples = chooseExamples(found.removed);
-  const shown = examples.flatMap(({ index, keptIndex }) => [all[index], all[keptIndex]]);
+  const shown = examples.flatMap(({ index, duplicateOf }) => [all[index], all[duplicateOf]]);
   const tasks = paths.map((path, shard): DivideTask => {
     const placesOf = (chosen: readonly ((typeof all)[number] | undefined)[]): number[] => chosen.flatMap((document) => (document?.shard === shard ? [document.place] : []));
     return { path, shard, shards: paths.length, removed: placesOf(found.removed.map(({ index }) => all[index])), shown: placesOf(shown), rule, outputDir };
@@ -88,15 +88,15 @@ export async function dedupDocuments(options: DedupOptions): Promise<DedupedDocu
   const [train, validation, kept] = [part("train"), part("validation"), sum(divided.flatMap((shard) => [shard.train, shard.validation]))];
   for (const [name, { documents: count }] of [["train", train], ["validation", validation]] as const) if (count === 0) throw emptySplit(documents, name, rule, kept.documents);
 
-  const rows = found.removed.map(({ index, keptIndex, reason, similarity }) => {
-    const [own, other] = [all[index], all[keptIndex]];
+  const rows = found.removed.map(({ index, duplicateOf, reason, similarity }) => {
+    const [own, other] = [all[index], all[duplicateOf]];
     return { id: own?.id ?? "", source: own?.source ?? "", reason, keptId: other?.id ?? "", keptSource: other?.source ?? "", similarity };
   });
   await writeParquet(join(outputDir, "removed.parquet"), rows, {
     schema: { id: "string", source: "string", reason: "string", keptId: "string", keptSource: "string", similarity: "float64" },
   });
-  const pairs = examples.map(({ index, keptIndex, reason, similarity }) => {
-    const [own, other] = [all[index], all[keptIndex]];
+  const pairs = examples.map(({ index, duplicateOf, reason, similarity }) => {
+    const [own, other] = [all[index], all[duplicateOf]];
     const beginning = (document: typeof own): string => divided[document?.shard ?? 0]?.beginnings[document?.place ?? 0] ?? "";
     return {
       reason,
