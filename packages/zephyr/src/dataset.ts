@@ -34,10 +34,10 @@ export interface GroupByOptions<T> {
   /** The order of the items in a group, ascending by this. Default: that of the shards, and in each that of its items. */
   readonly sortBy?: Work<[item: T], unknown>;
   /**
-   * Makes one item of two before they travel: associative, and indifferent to how often it was applied. Saves space where many items have
+   * Makes one item, of the same kind, of two before they travel: associative, and indifferent to how often it was applied. Saves space where many items have
    * one key. Default: every item travels.
    */
-  readonly combiner?: Work<[first: T, second: T], T>;
+  readonly combiner?: Work<[first: T, second: T], unknown>;
   /** Shards of the groups, at least 1. Default: as many as before. */
   readonly numOutputShards?: number;
 }
@@ -53,6 +53,9 @@ export interface JoinOptions<L, R, U> {
   /** Whether a left item without a partner is left out or kept. Default "inner". */
   readonly how?: "inner" | "left";
 }
+
+/** A record with some of its fields. */
+export type Selected<T, K extends string> = { readonly [Column in K]: Column extends keyof T ? T[Column] : unknown };
 
 /** What {@link Dataset.window} learns of an item. */
 export interface WindowStep<S> {
@@ -152,7 +155,7 @@ export class Dataset<T> implements AsyncIterable<T> {
   }
 
   /** Records with these fields alone, in this order; a field that a record lacks is absent. Right behind {@link Dataset.fromFiles} only these columns are read. */
-  select<K extends unknown extends T ? string : keyof T & string>(...columns: K[]): Dataset<unknown extends T ? Record<K, unknown> : Pick<T, K & keyof T>> {
+  select<K extends string>(...columns: K[]): Dataset<Selected<T, K>> {
     return this.#with({ kind: "select", columns });
   }
 

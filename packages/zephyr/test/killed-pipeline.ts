@@ -39,7 +39,7 @@ export async function runUnderFire(settings: Omit<RunSettings, "name">, { kills,
     void ended.then(() => (over = true));
     while (!over && done.coordinators + done.workers < kills) {
       // Only what already works is worth killing: until then nothing is at stake.
-      while (!over && processesOf(`${name}-`, child.pid).length === 0) await setTimeout(20);
+      while (!over && processesOf(`${name}-`, child.pid).length === 0) await setTimeout(100);
       await setTimeout(random() * delayMs);
       const workers = processesOf(`${name}-`, child.pid);
       if (over || workers.length === 0) continue;

@@ -32,7 +32,7 @@ export interface DryRun {
 }
 
 /** The plan of a dataset: pure data, that {@link explain} prints. Looks up files, and does nothing else. @throws what `execute` throws before it begins */
-export async function plan(dataset: Dataset<unknown>, options: Pick<ExecuteOptions, "signal"> = {}): Promise<Plan> {
+export async function plan<T>(dataset: Dataset<T>, options: Pick<ExecuteOptions, "signal"> = {}): Promise<Plan> {
   return makePlan(dataset, settingsOf(options));
 }
 
@@ -43,7 +43,7 @@ export async function plan(dataset: Dataset<unknown>, options: Pick<ExecuteOptio
  * @param options - as for `execute`
  * @throws what `execute` throws before it begins
  */
-export async function dryRun(dataset: Dataset<unknown>, options: Pick<ExecuteOptions, "workers" | "signal"> = {}): Promise<DryRun> {
+export async function dryRun<T>(dataset: Dataset<T>, options: Pick<ExecuteOptions, "workers" | "signal"> = {}): Promise<DryRun> {
   const settings = settingsOf(options);
   const made = await makePlan(dataset, settings);
   if (settings.workers > 0) requireNamed(made, settings.workers);

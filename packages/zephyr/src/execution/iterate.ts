@@ -1,6 +1,6 @@
 import { isMarinError } from "@marin/iris";
-import type { Dataset } from "../dataset.js";
 import { Fingerprints } from "../plan/fingerprint.js";
+import type { AnyDataset } from "../plan/ops.js";
 import type { Plan, Stage } from "../plan/stage.js";
 import { HandOver, type StageResult } from "./hand-over.js";
 import { makePlan } from "./make-plan.js";
@@ -11,7 +11,7 @@ import { type ReadyInput, readyShard, shardRecords } from "./shard-input.js";
 import { StageRun } from "./stage-run.js";
 
 /** The items of a dataset, made in this process as they are asked for: only what has to be sorted, shared out or written goes through files before. */
-export async function* iterate(dataset: Dataset<unknown>): AsyncGenerator<unknown> {
+export async function* iterate(dataset: AnyDataset): AsyncGenerator<unknown> {
   const settings = settingsOf({});
   const plan = await makePlan(dataset, settings);
   await using iteration = new Iteration(plan, settings);

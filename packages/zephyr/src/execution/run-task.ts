@@ -29,13 +29,21 @@ export class WorkerTasks implements AsyncDisposable {
   }
 
   readonly run: RunTask = async (task, signal) => {
-    const { name, isolation } = this.#settings;
-    this.#pool ??= openWorkerPool({ workers: this.#workers, name, kind: isolation });
-    const pool = await this.#pool;
+    const pool = await this.#open();
     const work = entry<typeof runShard>(shardMain, "runShard");
     for await (const outcome of pool.map(work, [task], { signal })) return outcome satisfies ShardOutcome;
     throw new MarinError("ZEPHYR_WORKER_LOST", `Shard ${String(task.shard)} of stage ${String(task.stage)} has no outcome.`, { data: { stage: task.stage, shard: task.shard } });
   };
+
+  /** A pool that does not start, because one of its workers dies, is started anew for the next attempt. */
+  #open(): Promise<TaskPool> {
+    const { name, isolation } = this.#settings;
+    this.#pool ??= openWorkerPool({ workers: this.#workers, name, kind: isolation }).catch((error: unknown) => {
+      this.#pool = undefined;
+      throw error;
+    });
+    return this.#pool;
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const pool = await this.#pool?.catch(() => undefined);

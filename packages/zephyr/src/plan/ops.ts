@@ -1,7 +1,13 @@
 import type { ExprNode } from "../expr/types.js";
 import type { WriteSpec } from "../writers/write-spec.js";
-import type { Dataset } from "../dataset.js";
+import type { Source } from "./source.js";
 import type { AnyWork } from "./work.js";
+
+/** What a dataset is made of, whatever its items are. */
+export interface AnyDataset {
+  readonly source: Source;
+  readonly ops: readonly Op[];
+}
 
 /** An operation that works on a shard alone: such operations are fused, they run in one pass over the shard. */
 export type ShardOp =
@@ -40,10 +46,10 @@ export interface GroupSpec {
 export type CrossShardOp =
   | { readonly kind: "take"; readonly count: number }
   | { readonly kind: "reshard"; readonly shards: number }
-  | { readonly kind: "union"; readonly others: readonly Dataset<unknown>[] }
+  | { readonly kind: "union"; readonly others: readonly AnyDataset[] }
   | { readonly kind: "groupBy" | "deduplicate"; readonly group: GroupSpec; /** Undefined: as many as there were. */ readonly numOutputShards: number | undefined }
   | { readonly kind: "reduce" | "count"; readonly local: AnyWork; readonly global: AnyWork }
-  | { readonly kind: "sortedMergeJoin"; readonly right: Dataset<unknown>; readonly join: JoinSpec }
+  | { readonly kind: "sortedMergeJoin"; readonly right: AnyDataset; readonly join: JoinSpec }
   | { readonly kind: "write"; readonly write: WriteSpec };
 
 /** One operation of a dataset, as plain data but for inline functions. */

@@ -1,10 +1,9 @@
 import { MarinError } from "@marin/iris";
-import type { Dataset } from "../dataset.js";
 import { pushdown } from "../expr/pushdown.js";
 import type { SourceFile } from "../readers/format.js";
 import { outputPaths } from "../writers/output-paths.js";
 import { describeOp } from "./describe.js";
-import type { CrossShardOp, Op, ShardOp } from "./ops.js";
+import type { AnyDataset, CrossShardOp, Op, ShardOp } from "./ops.js";
 import type { Source } from "./source.js";
 import type { Plan, ShardInput, ShardPlan, Stage, StageOp, StageOutput } from "./stage.js";
 
@@ -16,7 +15,7 @@ export type ResolvedFiles = ReadonlyMap<Source, readonly SourceFile[]>;
  *
  * @throws MarinError ZEPHYR_UNEQUAL_SHARDS, ZEPHYR_BAD_PATTERN
  */
-export function planStages(dataset: Dataset<unknown>, files: ResolvedFiles): Plan {
+export function planStages(dataset: AnyDataset, files: ResolvedFiles): Plan {
   const planner = new Planner(files);
   const last = planner.lower(dataset);
   // Written files, and nothing done with them, are the results themselves.
@@ -25,7 +24,7 @@ export function planStages(dataset: Dataset<unknown>, files: ResolvedFiles): Pla
 }
 
 /** All sources of a dataset, those of datasets inside it included. */
-export function sourcesOf(dataset: Dataset<unknown>): Source[] {
+export function sourcesOf(dataset: AnyDataset): Source[] {
   const inner = dataset.ops.flatMap((op) => (op.kind === "union" ? op.others : op.kind === "sortedMergeJoin" ? [op.right] : []));
   return [dataset.source, ...inner.flatMap(sourcesOf)];
 }
@@ -41,7 +40,7 @@ class Planner {
     this.#files = files;
   }
 
-  lower(dataset: Dataset<unknown>): Open {
+  lower(dataset: AnyDataset): Open {
     return dataset.ops.reduce((open, op) => this.#apply(open, op), this.#source(dataset));
   }
 
@@ -59,7 +58,7 @@ class Planner {
     return stage;
   }
 
-  #source({ source, ops }: Dataset<unknown>): Open {
+  #source({ source, ops }: AnyDataset): Open {
     switch (source.kind) {
       case "items": {
         const { items, shards } = source;
