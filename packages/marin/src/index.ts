@@ -4,9 +4,11 @@ export { TokenUnigram } from "./evaluation/token-unigram.js";
 export { collectDocuments, type CollectedDocuments, type CollectOptions } from "./processing/collect-documents.js";
 export type { CollectedSource } from "./processing/collect-shard.js";
 export { builtinSource, type TextSource } from "./processing/corpus/list-source.js";
+export { connectedComponents, type ConnectedComponents, type ConnectedComponentsOptions, type ComponentLabel, type GraphEdge } from "./processing/components/connected-components.js";
+export { decontaminateDocuments, type DecontaminatedDocuments, type DecontaminateOptions } from "./processing/decontamination/decontaminate-documents.js";
 export { dedupDocuments, type DedupedDocuments, type DedupOptions } from "./processing/dedup-documents.js";
 export type { DocumentCounts } from "./processing/dedup-shard.js";
-export type { Document } from "./processing/corpus/document.js";
+export { documentId, normalizeText, type Document } from "./processing/corpus/document.js";
 export { readDocuments } from "./processing/documents-file.js";
 export type { ProcessingOptions, ProcessingProgress } from "./processing/progress.js";
 export { sourceFingerprint } from "./processing/source-fingerprint.js";
@@ -49,6 +51,7 @@ export {
   type StepResources,
 } from "./step.js";
 export type { ComputeConfig } from "./steps/compute.js";
+export { decontaminateOptions, decontaminateStep, type DecontaminateConfig, type DecontaminateResult } from "./steps/decontaminate.js";
 export { dedupOptions, dedupStep, documentsPath, type DedupResult } from "./steps/dedup.js";
 export { documentsOptions, documentsStep, type DocumentsConfig, type DocumentsResult } from "./steps/documents.js";
 export { baselinesStep, evaluateStep, type BaselinesResult, type EvaluateResult } from "./steps/evaluate.js";

@@ -1,10 +1,10 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { findDuplicates, type RemovedDocument } from "@marin/dupekit";
 import { MarinError, writeFileAtomic } from "@marin/rigging";
 import { writeParquet } from "@marin/zephyr";
 import { divideShardEntry, sketchShardEntry, type DividedShard, type DivideTask, type DocumentCounts, type ShardSketch } from "./dedup-shard.js";
-import { listShards } from "./documents-file.js";
+import { fileBytes, listShards } from "./documents-file.js";
 import { inWorkers } from "./in-workers.js";
 import type { ProcessingOptions } from "./progress.js";
 import { checkSplitRule, type Split, type SplitRule } from "./split-rule.js";
@@ -126,12 +126,6 @@ function chooseExamples(removed: readonly RemovedDocument[]): RemovedDocument[] 
 
 function sum(counts: readonly DocumentCounts[]): DocumentCounts {
   return counts.reduce((total, { documents, bytes }) => ({ documents: total.documents + documents, bytes: total.bytes + bytes }), { documents: 0, bytes: 0 });
-}
-
-async function fileBytes(paths: readonly string[]): Promise<number> {
-  let bytes = 0;
-  for (const path of paths) bytes += (await stat(path)).size;
-  return bytes;
 }
 
 function emptySplit(documents: string, split: Split, rule: SplitRule, total: number): MarinError {

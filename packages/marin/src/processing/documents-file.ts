@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileError, MarinError } from "@marin/rigging";
 import { ParquetReader, ParquetWriter, type ParquetSchema } from "@marin/zephyr";
@@ -50,4 +50,11 @@ export function readShard(path: string, signal?: AbortSignal): AsyncIterable<Doc
 /** Writes one shard; it appears when it is closed. */
 export function shardWriter(path: string): ParquetWriter {
   return new ParquetWriter(path, { schema });
+}
+
+/** Size of files together. */
+export async function fileBytes(paths: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const path of paths) bytes += (await stat(path)).size;
+  return bytes;
 }

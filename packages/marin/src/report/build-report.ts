@@ -18,11 +18,12 @@ export interface ReportSettings {
 
 /** Gathers the facts of a report from artifacts. */
 export async function buildReport(artifacts: ReportArtifacts, lineage: readonly NamedLineageEntry[], { title, examples }: ReportSettings): Promise<Report> {
-  const { dedup, tokenizer, train, evaluate, baselines, sample } = artifacts;
+  const { decontaminate, dedup, tokenizer, train, evaluate, baselines, sample } = artifacts;
   return {
     formatVersion: 1,
     title,
     funnel: makeFunnel(artifacts),
+    contamination: decontaminate?.result && { ...pick(decontaminate.result, ["contaminated", "touched"]), ...pick(decontaminate.result.evaluations, ["items", "leaked", "mostLeaked"]) },
     duplicates: dedup?.result && {
       clusters: dedup.result.clusters,
       candidates: dedup.result.candidates,

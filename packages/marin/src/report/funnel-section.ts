@@ -7,12 +7,15 @@ import type { Funnel, FunnelStage, LeftOut } from "./report.js";
 const stageNames: Readonly<Record<FunnelStage["name"], string>> = {
   read: "Read",
   collected: "Long enough",
+  decontaminated: "In no evaluation",
   unique: "Unique",
   kept: "Kept",
 };
 
 const reasonNames: Readonly<Record<LeftOut["reason"], string>> = {
+  unreadable: "unreadable records",
   "too short": "too short",
+  "in an evaluation": "in evaluations",
   "exact duplicate": "exact copies",
   "near-duplicate": "near copies",
 };
@@ -63,8 +66,11 @@ function tokensPerByte({ parts }: Funnel): Markup {
 
 function sourcesTable({ sources }: Funnel): Markup {
   if (sources.length === 0) return null;
-  const columns = [{ head: "Source" }, ...["Files", "Read", "Too short", "Documents", "Text"].map((head) => ({ head, numeric: true }))];
-  const rows = sources.map(({ name, files, read, tooShort, documents, bytes }) => ({ cells: [foreign(name), exactCount(files), exactCount(read), exactCount(tooShort), exactCount(documents), size(bytes)] }));
+  const hasDamage = sources.some(({ unreadable = 0, damagedFiles = 0 }) => unreadable > 0 || damagedFiles > 0);
+  const columns = [{ head: "Source" }, ...["Files", ...(hasDamage ? ["Damaged files"] : []), "Read", ...(hasDamage ? ["Unreadable"] : []), "Too short", "Documents", "Text"].map((head) => ({ head, numeric: true }))];
+  const rows = sources.map(({ name, files, damagedFiles = 0, read, unreadable = 0, tooShort, documents, bytes }) => ({
+    cells: [foreign(name), exactCount(files), ...(hasDamage ? [exactCount(damagedFiles)] : []), exactCount(read), ...(hasDamage ? [exactCount(unreadable)] : []), exactCount(tooShort), exactCount(documents), size(bytes)],
+  }));
   return [h("h3", null, "Sources"), table("Documents by source", columns, rows)];
 }
 

@@ -12,6 +12,10 @@ export interface SourceCounts extends Counts {
   /** Documents read, those included that were too short to keep. */
   readonly read: number;
   readonly tooShort: number;
+  /** Records that could not be read, where they were passed over. */
+  readonly unreadable?: number;
+  /** Files of which nothing could be read, where they were passed over. */
+  readonly damagedFiles?: number;
   /** UTF-8 bytes of those that were too short, where counted. */
   readonly tooShortBytes?: number;
 }
@@ -28,6 +32,18 @@ export interface TokenCounts extends Counts {
 export interface ReportInputs {
   /** Documents before deduplication. */
   readonly documents?: Counts & { readonly sources?: Readonly<Record<string, SourceCounts>> };
+  /** What was kept when documents went that give away evaluations. */
+  readonly decontaminate?: Counts & {
+    readonly contaminated: Counts;
+    /** Kept, with text of evaluations, but too little of it. */
+    readonly touched: Counts;
+    readonly evaluations: {
+      readonly items: number;
+      /** Items that are in a document left out. */
+      readonly leaked: number;
+      readonly mostLeaked: readonly { readonly id: string; readonly documents: number }[];
+    };
+  };
   /** What was kept, and of it what is trained on and validated on. */
   readonly dedup?: {
     readonly kept: Counts;

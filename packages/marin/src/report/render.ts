@@ -1,6 +1,7 @@
 import { h } from "preact";
 import { renderToString } from "preact-render-to-string";
 
+import { contaminationSection } from "./contamination-section.js";
 import { duplicatesSection } from "./duplicates-section.js";
 import { evaluationSection } from "./evaluation-section.js";
 import { funnelSection } from "./funnel-section.js";
@@ -54,9 +55,10 @@ interface PageSection {
 
 /** The sections that there is something to say in. */
 function pageSections(report: Report, run: RunFacts): PageSection[] {
-  const { funnel, duplicates, training, evaluation, baselines, samples, lineage } = report;
+  const { funnel, contamination, duplicates, training, evaluation, baselines, samples, lineage } = report;
   const sections: (PageSection | false | undefined)[] = [
     funnel && { id: "data", name: "Data", content: funnelSection(funnel) },
+    contamination && { id: "contamination", name: "Contamination", content: contaminationSection(contamination) },
     duplicates && { id: "duplicates", name: "Duplicates", content: duplicatesSection(duplicates) },
     training && { id: "training", name: "Training", content: trainingSection(training, evaluation, run.throughput) },
     (evaluation !== undefined || baselines.length > 0) && { id: "evaluation", name: "Evaluation", content: evaluationSection(report) },

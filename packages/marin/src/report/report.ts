@@ -1,9 +1,9 @@
 import type { CurvePoint } from "../steps/loss-curve.js";
-import type { Counts, SourceCounts, TokenCounts } from "./inputs.js";
+import type { Counts, ReportInputs, SourceCounts, TokenCounts } from "./inputs.js";
 
 /** Documents that go no further, and why. */
 export interface LeftOut {
-  readonly reason: "too short" | "exact duplicate" | "near-duplicate";
+  readonly reason: "unreadable" | "too short" | "in an evaluation" | "exact duplicate" | "near-duplicate";
   readonly documents: number;
   /** UTF-8 bytes, where known. */
   readonly bytes: number | undefined;
@@ -11,7 +11,7 @@ export interface LeftOut {
 
 /** The documents at one point of their way to the model. */
 export interface FunnelStage {
-  readonly name: "read" | "collected" | "unique" | "kept";
+  readonly name: "read" | "collected" | "decontaminated" | "unique" | "kept";
   readonly documents: number;
   /** UTF-8 bytes, where known. */
   readonly bytes: number | undefined;
@@ -90,6 +90,7 @@ export interface Report {
   readonly formatVersion: 1;
   readonly title: string;
   readonly funnel: Funnel | undefined;
+  readonly contamination: (Pick<NonNullable<ReportInputs["decontaminate"]>, "contaminated" | "touched"> & NonNullable<ReportInputs["decontaminate"]>["evaluations"]) | undefined;
   readonly duplicates: { readonly clusters: number; readonly candidates: number; readonly verified: number; readonly examples: readonly DuplicateExample[] } | undefined;
   readonly tokenizer: { readonly vocabSize: number; readonly merges: number } | undefined;
   readonly training: TrainingFacts | undefined;

@@ -1,6 +1,6 @@
 import { h } from "preact";
 
-import { count, duration, shortCount } from "./format.js";
+import { bytes, count, duration, shortCount } from "./format.js";
 import { foreign, measure, plural, roundCount, size, type Markup } from "./markup.js";
 import type { Report } from "./report.js";
 import type { RunFacts } from "./run-facts.js";
@@ -45,7 +45,14 @@ function sentence(report: Report): string {
     parts.push(`${parts.length === 0 ? "The model" : ","} predicts text that it has not seen at ${evaluation.bitsPerByte.toFixed(3)} bits per byte`);
     if (best !== undefined) parts.push(`; the best baseline, ${best.name}, needs ${best.bitsPerByte.toFixed(3)}`);
   }
-  return parts.length === 0 ? `${plural(report.lineage.length, "artifact")}, with what they were made from.` : `${parts.join("").replace(" ,", ",")}.`;
+  return parts.length === 0 ? ofData(report) : `${parts.join("").replace(" ,", ",")}.`;
+}
+
+/** What a report without a model says first. */
+function ofData({ funnel, lineage }: Report): string {
+  const [first, last] = [funnel?.stages[0], funnel?.stages.at(-1)];
+  if (first === undefined || last === undefined || first === last) return `${plural(lineage.length, "artifact")}, with what they were made from.`;
+  return `${plural(last.documents, "document")}${last.bytes === undefined ? "" : ` (${bytes(last.bytes)} of text)`} kept of ${plural(first.documents, "document")} that ${first.documents === 1 ? "was" : "were"} read.`;
 }
 
 function qualityTile(report: Report): Tile | undefined {

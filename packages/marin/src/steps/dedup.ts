@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { dedupDocuments, type DedupedDocuments } from "../processing/dedup-documents.js";
+import type { DocumentCounts } from "../processing/dedup-shard.js";
 import { workerResources } from "../processing/in-workers.js";
 import type { Split } from "../processing/split-rule.js";
 import { defineStep, type StepContext } from "../step.js";
-import type { DocumentsResult } from "./documents.js";
 
 /** Options of {@link dedupStep}. */
 export const dedupOptions = z.strictObject({
@@ -29,7 +29,7 @@ export const dedupStep = defineStep({
   version: 1,
   executionOnly: ["workers"],
   resources: (config: z.output<typeof dedupOptions>) => workerResources(config),
-  run({ config, inputs, directory, signal, progress }: StepContext<z.output<typeof dedupOptions>, { documents: DocumentsResult }>): Promise<DedupResult> {
+  run({ config, inputs, directory, signal, progress }: StepContext<z.output<typeof dedupOptions>, { documents: DocumentCounts }>): Promise<DedupResult> {
     const { splitSalt, ...options } = config;
     return dedupDocuments({ ...options, salt: splitSalt, documents: inputs.documents.directory, outputDir: directory, signal, onProgress: progress });
   },
