@@ -166,3 +166,14 @@ it("gives back what it made when there is not enough memory", async () => {
   await expect(TrainingState.create(engine, vast, { batchSize: B, microbatchSize: B, sequenceLength: T })).rejects.toMatchObject({ code: "LEVANTER_MEMORY" });
   expect(liveHandles()).toEqual(before);
 });
+
+it("refuses a shape whose microbatches do not make up a batch, and sizes that are no sizes, before anything is made", async () => {
+  const before = liveHandles();
+  for (const [shape, message] of [
+    [{ batchSize: 3, microbatchSize: 2, sequenceLength: T }, "microbatchSize is 2, which does not divide batchSize, 3"],
+    [{ batchSize: 2, microbatchSize: 4, sequenceLength: T }, "microbatchSize is 4, which does not divide batchSize, 2"],
+    [{ batchSize: 2, microbatchSize: 2, sequenceLength: 0 }, "sequenceLength is 0; it must be a whole number of at least 1"],
+    [{ batchSize: 2, microbatchSize: 0.5, sequenceLength: T }, "microbatchSize is 0.5; it must be a whole number of at least 1"],
+  ] as const) await expect(TrainingState.create(engine, model, shape)).rejects.toMatchObject({ code: "LEVANTER_CONFIG", message });
+  expect(liveHandles()).toEqual(before);
+});

@@ -91,8 +91,13 @@ export class TrainingState {
     };
   }
 
-  /** Compiles the programs and allocates the state, all zeros. */
+  /**
+   * Compiles the programs and allocates the state, all zeros.
+   *
+   * @throws MarinError `LEVANTER_CONFIG` for a shape whose sizes are no whole numbers of at least 1, or whose microbatches do not make up a batch
+   */
   static async create(engine: Engine, model: LanguageModel, shape: TrainingShape, options: TrainingStateOptions = {}): Promise<TrainingState> {
+    requireShape(shape);
     // What was made before a failure goes back to the engine, which may live on.
     const made: (() => void)[] = [];
     try {
@@ -256,4 +261,13 @@ function prefixed<T>(prefix: string, values: Readonly<Record<string, T>>): Recor
 
 function asGradients(buffers: NamedBuffers): NamedBuffers {
   return Object.fromEntries(Object.entries(buffers).map(([name, buffer]) => [gradientName(name), buffer]));
+}
+
+function requireShape({ batchSize, microbatchSize, sequenceLength }: TrainingShape): void {
+  const data = { batchSize, microbatchSize, sequenceLength };
+  for (const [name, size] of Object.entries(data)) {
+    if (!Number.isSafeInteger(size) || size < 1) throw new MarinError("LEVANTER_CONFIG", `${name} is ${String(size)}; it must be a whole number of at least 1`, { data });
+  }
+  if (batchSize % microbatchSize === 0) return;
+  throw new MarinError("LEVANTER_CONFIG", `microbatchSize is ${String(microbatchSize)}, which does not divide batchSize, ${String(batchSize)}`, { data });
 }

@@ -15,6 +15,7 @@ import type { LoweredModel } from "./lowering/lower.js";
 import { operatorFault } from "./operator-registry.js";
 import { RunQueue } from "./run-queue.js";
 import { loadRuntime } from "./runtime/load-runtime.js";
+import { disposed } from "./runtime/runtime.js";
 import type { Binding, BoundTensors, Runtime, RuntimeSession } from "./runtime/runtime.js";
 import type { BufferGroup, ElementwiseProgram, Engine, EngineBuffer, Program, ReduceProgram, Specs, TensorFunction } from "./types.js";
 
@@ -45,6 +46,7 @@ export class OnnxEngine implements Engine {
   /** Those not disposed yet. */
   readonly #programs = new Set<Disposable>();
   readonly #chunks: ChunkContext;
+  #disposed = false;
 
   private constructor(runtime: Runtime, threads: number) {
     this.#runtime = runtime;
@@ -67,6 +69,7 @@ export class OnnxEngine implements Engine {
   }
 
   allocate(specs: Specs): BufferGroup {
+    if (this.#disposed) throw disposed("engine");
     const group = new ArenaGroup(specs, this.#queue, this.#runtime.addressOf);
     this.#groups.add(group);
     group.onRelease(() => this.#groups.delete(group));
@@ -94,6 +97,7 @@ export class OnnxEngine implements Engine {
   }
 
   async dispose(): Promise<void> {
+    this.#disposed = true;
     await this.#queue.idle();
     for (const program of this.#programs) program.dispose();
     this.#programs.clear();
@@ -101,6 +105,7 @@ export class OnnxEngine implements Engine {
   }
 
   async #createSession(model: LoweredModel, threads: number): Promise<RuntimeSession> {
+    if (this.#disposed) throw disposed("engine");
     try {
       return await named(model.name, this.#runtime.createSession(model.bytes, { threads }));
     } catch (error) {

@@ -6,6 +6,7 @@ import { cpuFeatures } from "./cpu-features.js";
 import { explainGraph } from "./explain/explain-graph.js";
 import type { ProgramExplanation } from "./explain/explanation.js";
 import { optimize } from "./passes/optimize.js";
+import { disposed } from "./runtime/runtime.js";
 import { elementCount } from "./shape.js";
 import { startBackend } from "./tfjs-backends.js";
 import type { EagerName } from "./tfjs-backends.js";
@@ -19,6 +20,7 @@ export class EagerEngine implements Engine {
   readonly fingerprint: string;
   readonly #backend: string;
   readonly #groups = new Set<EagerGroup>();
+  #disposed = false;
 
   private constructor(name: EagerName, backend: string) {
     this.name = name;
@@ -37,12 +39,14 @@ export class EagerEngine implements Engine {
   }
 
   allocate(specs: Specs): BufferGroup {
+    if (this.#disposed) throw disposed("engine");
     const group = new EagerGroup(specs, this, () => this.#groups.delete(group));
     this.#groups.add(group);
     return group;
   }
 
   compile(name: string, fn: TensorFunction, inputs: Specs): Promise<Program> {
+    if (this.#disposed) return Promise.reject(disposed("engine"));
     const outputs = this.#outputSpecs(name, fn, inputs);
     const run = async (given: Readonly<Record<string, EngineBuffer>>, results: Readonly<Record<string, EngineBuffer>>): Promise<void> => {
       const read = requireBuffers(`input of "${name}"`, inputs, given);
@@ -64,6 +68,7 @@ export class EagerEngine implements Engine {
   }
 
   compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
+    if (this.#disposed) return Promise.reject(disposed("engine"));
     const what = `element-wise program "${name}"`;
     const run = async (given: Readonly<Record<string, BufferGroup>>, values: Readonly<Record<string, number>>): Promise<void> => {
       const specs = requireEqualGroups(what, groups, given);
@@ -86,6 +91,7 @@ export class EagerEngine implements Engine {
   }
 
   compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram> {
+    if (this.#disposed) return Promise.reject(disposed("engine"));
     const what = `reduction "${name}"`;
     const run = async (given: Readonly<Record<string, BufferGroup>>): Promise<number> => {
       const specs = requireEqualGroups(what, groups, given);
@@ -101,6 +107,7 @@ export class EagerEngine implements Engine {
   }
 
   dispose(): Promise<void> {
+    this.#disposed = true;
     for (const group of this.#groups) group.release();
     return Promise.resolve();
   }

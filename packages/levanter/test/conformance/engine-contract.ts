@@ -39,6 +39,17 @@ export function describeEngine(title: string, create: () => Promise<Engine>): vo
       expect(tf.engine().state.numTensors).toBe(tensorsBefore);
     });
 
+    test("refuses work once it was disposed", async () => {
+      const other = await create();
+      await other.dispose();
+      const gone = { code: "LEVANTER_RELEASED", message: "the engine was disposed and can no longer be used" };
+      const double: TensorFunction = ({ x }) => ({ x: tf.add(x as tf.Tensor, x as tf.Tensor) });
+      expect(() => other.allocate({ x: float(2) })).toThrow(expect.objectContaining(gone) as Error);
+      await expect(other.compile("double", double, { x: float(2) })).rejects.toMatchObject(gone);
+      await expect(other.compileElementwise("double", double, ["x"], [])).rejects.toMatchObject(gone);
+      await expect(other.compileReduce("sum", ({ x }) => ({ value: tf.sum(x as tf.Tensor) }), ["x"])).rejects.toMatchObject(gone);
+    });
+
     test("describes itself in one line and fingerprints the processor", () => {
       expect(engine.description).toMatch(new RegExp(`^${engine.name}: .*[^\\n]$`));
       expect(engine.fingerprint).toContain(process.arch);

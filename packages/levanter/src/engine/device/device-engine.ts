@@ -6,6 +6,7 @@ import { cpuFeatures } from "../cpu-features.js";
 import { lower } from "../lowering/lower.js";
 import type { LoweredModel } from "../lowering/lower.js";
 import { optimize } from "../passes/optimize.js";
+import { disposed } from "../runtime/runtime.js";
 import { trace } from "../trace.js";
 import type { BufferGroup, ElementwiseProgram, Engine, EngineBuffer, Program, ReduceProgram, Specs, TensorFunction } from "../types.js";
 import type { DeviceName } from "./device-api.js";
@@ -44,6 +45,7 @@ export class DeviceEngine implements Engine {
   readonly #programs = new Set<{ dispose(): void }>();
   readonly #left = new Map<string, readonly string[]>();
   readonly #programContext: ProgramContext;
+  #disposed = false;
 
   private constructor(context: DeviceContext, where: string, precision: Precision) {
     this.#context = context;
@@ -100,6 +102,7 @@ export class DeviceEngine implements Engine {
   }
 
   async compileElementwise(name: string, fn: TensorFunction, groups: readonly string[], scalars: readonly string[]): Promise<ElementwiseProgram> {
+    this.#requireAlive();
     const model = compileElementwiseToOnnx(name, fn, groups, scalars);
     const session = await this.#context.queue.run(() => this.#session(name, model));
     const own = this.#allocate(Object.fromEntries(scalars.map((scalar) => [scalar, { shape: [], dtype: "float32" }])));
@@ -107,12 +110,14 @@ export class DeviceEngine implements Engine {
   }
 
   compileReduce(name: string, fn: TensorFunction, groups: readonly string[]): Promise<ReduceProgram> {
+    if (this.#disposed) return Promise.reject(disposed("engine"));
     // Only to refuse what is no sum; the graphs that run are made for the layouts of the groups given.
     compileReduceToOnnx(name, fn, groups);
     return Promise.resolve(this.#track(new DeviceReduce(name, fn, groups, (...args) => this.#lower(...args), this.#programContext)));
   }
 
   async dispose(): Promise<void> {
+    this.#disposed = true;
     for (const program of [...this.#programs]) program.dispose();
     for (const group of [...this.#groups]) group.release();
     await this.#context.queue.run(() => {
@@ -122,6 +127,7 @@ export class DeviceEngine implements Engine {
   }
 
   #lower(name: string, fn: TensorFunction, inputs: Specs): LoweredModel {
+    this.#requireAlive();
     return lower(forDevice(optimize(trace(name, fn, inputs)), this.device, this.#precision));
   }
 
@@ -131,7 +137,12 @@ export class DeviceEngine implements Engine {
     return session;
   }
 
+  #requireAlive(): void {
+    if (this.#disposed) throw disposed("engine");
+  }
+
   #allocate(specs: Specs): DeviceGroup {
+    this.#requireAlive();
     const group = new DeviceGroup(specs, this.#context, () => this.#groups.delete(group));
     this.#groups.add(group);
     return group;
