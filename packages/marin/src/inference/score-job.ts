@@ -74,7 +74,7 @@ async function shardsOf(dataset: string): Promise<ListedFile[]> {
   const found = await stat(dataset).catch((error: unknown) => {
     throw fileError(error, { action: "read", path: dataset });
   });
-  return found.isFile() ? [{ path: dataset, name: basename(dataset), bytes: found.size }] : listFiles(dataset, { extensions: recordExtensions });
+  return found.isFile() ? [{ path: dataset, name: basename(dataset), bytes: found.size }] : listFiles(dataset, { extensions: recordExtensions() });
 }
 
 async function scoreFiles(files: readonly ListedFile[], output: string, score: ScoreFunction): Promise<ScoreSummary> {

@@ -1,67 +1,115 @@
-import { MarinError, type Storage } from "@marin/iris";
-import { JsonlReader } from "./jsonl.js";
-import { ParquetReader } from "./parquet.js";
-import { readTextFile } from "./text.js";
-
-/** The kinds of files that {@link readRecords} reads. */
-export type RecordFormat = "jsonl" | "text" | "parquet";
-
-const formats: readonly (readonly [ending: string, format: RecordFormat])[] = [
-  [".jsonl", "jsonl"],
-  [".jsonl.gz", "jsonl"],
-  [".txt", "text"],
-  [".txt.gz", "text"],
-  [".md", "text"],
-  [".md.gz", "text"],
-  [".parquet", "parquet"],
-];
-
-/** The endings that {@link readRecords} reads, for listings of files. */
-export const recordExtensions: readonly string[] = formats.map(([ending]) => ending);
-
-/** Settings of {@link readRecords}. */
-export interface ReadRecordsOptions {
-  /** Where the file lies. Default: the running task's storage, or the process's own. */
-  readonly storage?: Storage;
-  /** Aborts the reading. Default: never. */
-  readonly signal?: AbortSignal;
-  /** Parquet: the columns to read. Default: all. Other formats take no notice. */
-  readonly columns?: readonly string[];
-}
+import { type Storage, MarinError } from "@marin/iris";
+import { openSource } from "../byte-source.js";
+import { compressionOf } from "../compression/suffix.js";
+import { withKnown } from "../expr/paths.js";
+import { currentStorage } from "../storage.js";
+import { outputPaths } from "../writers/output-paths.js";
+import { BadRecords } from "./bad-records.js";
+import { readChunks } from "./chunks.js";
+import { finishedGroups } from "./finish.js";
+import type { Format, FormatInput, OnBadRecord, ReadOptions, RecordPosition, SourceFile } from "./format.js";
+import { Flattened, type RecordGroups } from "./groups.js";
+import { formatNamed, formatOf, isKnownFormat } from "./registry.js";
+import { checkSettings } from "./settings.js";
 
 /**
- * The kind of a file by its name's ending, upper or lower case alike.
+ * The records of a file, in order, by the ending of its name: each line's value of .jsonl and .ndjson; one record `{ text }` for
+ * .txt and .md; each row of .parquet, .csv, .tsv, .arrow; each record of .warc and .wet; the records of all members of .zip;
+ * and what {@link registerFormat} has taught. Those that are read from beginning to end may be packed: .gz, .zst, .xz.
+ * Can be iterated again.
  *
- * @throws MarinError ZEPHYR_UNKNOWN_FORMAT naming the endings that are read
+ * @param file - its path; or what planning says of a file or a part of one
+ * @param options - how to read it
+ * @throws MarinError ZEPHYR_UNKNOWN_FORMAT and ZEPHYR_BAD_SETTING at once; iterating throws what the format's reader throws, with
+ * file and place. A file is read to its end or an error is thrown: it never ends silently early.
  */
-export function formatOf(path: string): RecordFormat {
-  const found = formats.find(([ending]) => path.toLowerCase().endsWith(ending));
-  if (found !== undefined) return found[1];
-  throw new MarinError("ZEPHYR_UNKNOWN_FORMAT", `${path} is of no kind that is read: names end in ${recordExtensions.join(", ")}.`, { data: { path, extensions: recordExtensions } });
+export function readRecords(file: string | SourceFile, options: ReadOptions = {}): RecordFile {
+  const source = typeof file === "string" ? sourceOf(file, options) : file;
+  if (isKnownFormat(source.format)) checkInput(formatNamed(source.format), source, options);
+  return {
+    groups: () => read(source, options),
+    [Symbol.asyncIterator]: () => new Flattened(read(source, options)),
+  };
 }
 
-/**
- * The records of a file, in order, by the ending of its name: each line's value of .jsonl and .jsonl.gz; one record
- * `{ text }` for .txt, .md and their .gz forms; each row of .parquet. Can be iterated again.
- *
- * @param path - the file
- * @throws MarinError ZEPHYR_UNKNOWN_FORMAT at once; iterating throws what {@link JsonlReader}, {@link readTextFile} and
- * {@link ParquetReader} throw. A file is read to its end or an error is thrown: it never ends silently early.
- */
-export function readRecords(path: string, options: ReadRecordsOptions = {}): AsyncIterable<unknown> {
-  const format = formatOf(path);
-  const { storage, signal, columns } = options;
-  const common = { path, ...(storage === undefined ? {} : { storage }), ...(signal === undefined ? {} : { signal }) };
-  switch (format) {
-    case "jsonl":
-      return new JsonlReader(common);
-    case "parquet":
-      return new ParquetReader({ ...common, ...(columns === undefined ? {} : { columns }) });
-    case "text":
-      return {
-        async *[Symbol.asyncIterator]() {
-          yield { text: await readTextFile(path, { storage, signal }) };
-        },
-      };
+/** The records of a file. */
+export interface RecordFile extends AsyncIterable<unknown> {
+  /** The same records in groups as they become known, for those who can do without a promise for each: iterate a group before the next is asked for. */
+  groups(): AsyncIterable<Iterable<unknown>>;
+}
+
+async function* read(source: SourceFile, options: ReadOptions): RecordGroups<unknown> {
+  if (source.module !== undefined && !isKnownFormat(source.format)) {
+    // eslint-disable-next-line marin/computed-import -- the module that taught the format to the process that planned
+    await import(source.module);
   }
+  const format = formatNamed(source.format);
+  checkInput(format, source, options);
+  const { path, part, version } = source;
+  const { storage = currentStorage(), signal } = options;
+  const bad = new BadRecords(path, policyOf(source, options), storage);
+  yield* bad.closeAfter(finishedGroups(format, inputOf(format, source, { ...options, storage }, bad)));
+  // A part is not read to the file's end, where a change is noticed otherwise.
+  if (part !== undefined && version !== undefined) await storage.read(path, { start: 0, end: 1, version, signal });
+}
+
+function sourceOf(path: string, { format }: ReadOptions): SourceFile {
+  return { path, bytes: 0, format: format === undefined ? formatOf(path).name : formatNamed(format).name };
+}
+
+/** @throws MarinError ZEPHYR_BAD_SETTING, ZEPHYR_COMPRESSION_UNSUPPORTED */
+function checkInput(format: Format, { path }: SourceFile, { settings = {} }: ReadOptions): void {
+  checkSettings(format, settings);
+  if (format.randomAccess !== true || compressionOf(path) === undefined) return;
+  throw new MarinError("ZEPHYR_COMPRESSION_UNSUPPORTED", `${path} cannot be read: ${format.name} is read in parts, which a packed file does not allow: unpack it first.`, { data: { path, format: format.name } });
+}
+
+function policyOf({ path, sideFile }: SourceFile, { onBadRecord = "fail" }: ReadOptions): OnBadRecord {
+  if (onBadRecord === "fail" || onBadRecord.sideFile === undefined) return onBadRecord;
+  const named = sideFile ?? outputPaths(onBadRecord.sideFile, [{ input: path }])[0];
+  return named === undefined ? onBadRecord : { ...onBadRecord, sideFile: named };
+}
+
+function inputOf(format: Format, source: SourceFile, options: ReadOptions & { readonly storage: Storage }, bad: BadRecords): FormatInput {
+  const { path, part, version } = source;
+  const { storage, signal, columns, filter, pathColumn, settings = {} } = options;
+  const finish = finisherOf(format, path, options);
+  return {
+    path,
+    storage,
+    signal,
+    open: compressionOf(path) === undefined ? () => openSource(path, storage, { version, signal }) : undefined,
+    version,
+    part,
+    columns,
+    filter: filter === undefined || pathColumn === undefined ? filter : withKnown(filter, new Map([[pathColumn, path]])),
+    settings,
+    chunks: ({ start } = {}) => readChunks(path, { storage, signal, version, start }),
+    bad: bad.report,
+    record: (value, position) => {
+      if (finish === undefined) return value;
+      const finished = finish(value);
+      if (finished === undefined) bad.report(badRecord(path, position, value), JSON.stringify(value) ?? String(value));
+      return finished;
+    },
+  };
+}
+
+/** What is done to each value; undefined where there is nothing to do. It gives undefined for what has no fields. */
+function finisherOf(format: Format, path: string, { columns, pathColumn }: ReadOptions): ((value: unknown) => unknown) | undefined {
+  const chosen = format.projects === true ? undefined : columns;
+  if (chosen === undefined && pathColumn === undefined) return undefined;
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    const picked = chosen === undefined ? value : Object.fromEntries(chosen.filter((name) => Object.hasOwn(value, name)).map((name) => [name, (value as Record<string, unknown>)[name]]));
+    return pathColumn === undefined ? picked : { ...picked, [pathColumn]: path };
+  };
+}
+
+function badRecord(path: string, position: RecordPosition, value: unknown): MarinError {
+  const { line, record, offset, member } = position;
+  const place = [member === undefined ? "" : `, ${member}`, line !== undefined ? `, line ${String(line)}` : record !== undefined ? `, record ${String(record)}` : offset !== undefined ? `, byte ${String(offset)}` : ""].join("");
+  const found = value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
+  const data = Object.fromEntries(Object.entries({ path, member, line, record, offset }).filter(([, known]) => known !== undefined));
+  return new MarinError("ZEPHYR_BAD_RECORD", `${path}${place} does not hold what it should: an object with fields is needed, and it is ${found}.`, { data });
 }

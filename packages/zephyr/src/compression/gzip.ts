@@ -1,4 +1,4 @@
-import { MarinError } from "@marin/iris";
+import { packedError } from "./packed-error.js";
 import { once } from "node:events";
 import { createGunzip, type Gunzip } from "node:zlib";
 
@@ -18,8 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
  */
 export async function* gunzipChunks(path: string, packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip({ chunkSize: 1 << 18 });
-  const bad = (offset: number, reason: string, cause?: unknown): MarinError =>
-    new MarinError("ZEPHYR_BAD_GZIP", `${path} cannot be unpacked, near byte ${String(offset)}: ${reason}.`, { data: { path, offset }, ...(cause === undefined ? {} : { cause }) });
+  const bad = (offset: number, reason: string, cause?: unknown): Error => packedError(reason, { code: "ZEPHYR_BAD_GZIP", path, offset, cause });
   const feeding = feed(packed, gunzip);
   // The loop below meets the same error, or is stopped by it.
   feeding.catch((error: unknown) => gunzip.destroy(error as Error));
