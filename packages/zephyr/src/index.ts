@@ -1,4 +1,4 @@
-export { fromArrowTable, readArrowFile, toArrowTable, writeArrowFile, type ArrowRecords } from "./arrow/table.js";
+export { fromArrowTable, readArrowFile, toArrowTable, type ArrowRecords } from "./arrow/table.js";
 export { getIrisCtx, zephyrContext, type CounterValue, type Counters, type ZephyrContext } from "./context.js";
 export { Dataset, type DatasetSource, type GroupByOptions, type JoinOptions, type Selected, type ShardInfo, type WindowStep } from "./dataset.js";
 export { dryRun, plan, type DryRun, type PlannedInput, type PlannedOutput } from "./execution/dry-run.js";
@@ -32,7 +32,7 @@ export { ParquetWriter, writeParquet, type ParquetSummary, type ParquetWriterOpt
 export { col, Expr, lit, type ExprOperand } from "./expr/expr.js";
 export type { ArithmeticOperator, CompareOperator, ExprLiteral, ExprNode } from "./expr/types.js";
 export { inferSchema } from "./schema/schema-inference.js";
-export { ArrowWriter, type ArrowSummary, type ArrowWriterOptions } from "./writers/arrow.js";
+export { ArrowWriter, writeArrowFile, type ArrowSummary, type ArrowWriterOptions, type WriteArrowFileOptions } from "./writers/arrow.js";
 export type { ParquetFileOptions } from "./writers/inferring-rows.js";
 export type { ShardWriter } from "./writers/write-all.js";
 export type { ShardTarget, WriteArrowOptions, WriteOptions, WriteParquetOptions, WriteTokenCacheOptions, WrittenFile } from "./writers/write-spec.js";

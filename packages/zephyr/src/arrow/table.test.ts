@@ -5,7 +5,8 @@ import { Dictionary, Float16, Int32, makeData, makeVector, Table, TimestampSecon
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { anyFile } from "../../test/any-file.js";
-import { fromArrowTable, readArrowFile, toArrowTable, writeArrowFile } from "./table.js";
+import { writeArrowFile } from "../writers/arrow.js";
+import { fromArrowTable, readArrowFile, toArrowTable } from "./table.js";
 
 let directory: string;
 let path: string;

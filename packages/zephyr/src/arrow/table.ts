@@ -62,17 +62,6 @@ export async function fromArrowTable(table: Table): Promise<ArrowRecords> {
 }
 
 /**
- * Writes an Arrow IPC file, which appears complete or not at all.
- *
- * @param path - the file; what is there is replaced
- * @throws what {@link toArrowTable} throws; file errors
- */
-export async function writeArrowFile(path: string, rows: DatasetSource<ParquetRecord>, { schema, storage = currentStorage() }: { readonly schema: ParquetSchema; readonly storage?: Storage }): Promise<void> {
-  const library = await import("apache-arrow");
-  await storage.write(path, library.tableToIPC(await toArrowTable(rows, schema), "file"));
-}
-
-/**
  * Reads an Arrow IPC file, or stream, into memory.
  *
  * @throws MarinError ZEPHYR_BAD_ARROW when it is none, or is cut short; what {@link fromArrowTable} throws; file errors

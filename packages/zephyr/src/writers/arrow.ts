@@ -1,10 +1,11 @@
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import type { Table } from "apache-arrow";
 import { toArrowTable } from "../arrow/table.js";
+import type { DatasetSource } from "../dataset.js";
 import type { ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { InferringRows } from "./inferring-rows.js";
 import { WholeFile } from "./whole-file.js";
-import type { ShardWriter } from "./write-all.js";
+import { type ShardWriter, writeAll } from "./write-all.js";
 
 /** Settings of an {@link ArrowWriter}. */
 export interface ArrowWriterOptions {
@@ -15,6 +16,9 @@ export interface ArrowWriterOptions {
   /** Where the file goes. Default: the running task's storage, or the process's own. */
   readonly storage?: Storage;
 }
+
+/** Settings of {@link writeArrowFile}. */
+export type WriteArrowFileOptions = Partial<ArrowWriterOptions>;
 
 /** What was written. */
 export interface ArrowSummary {
@@ -197,4 +201,17 @@ export class InferringArrowWriter implements ShardWriter<unknown, ArrowSummary> 
   async abort(): Promise<void> {
     await this.#rows[Symbol.asyncDispose]();
   }
+}
+
+/**
+ * Writes all records of a source to an Arrow IPC file, which appears complete or not at all.
+ *
+ * @param path - the file; what is there is replaced
+ * @param records - a dataset, a reader, an array
+ * @param options - the columns, default inferred (see `inferSchema`), and how to store them
+ * @throws what {@link ArrowWriter} throws, and without a schema what `inferSchema` throws; whatever the source throws, unchanged
+ */
+export async function writeArrowFile(path: string, records: DatasetSource<ParquetRecord>, options: WriteArrowFileOptions = {}): Promise<ArrowSummary> {
+  const { schema } = options;
+  return schema === undefined ? writeAll(new InferringArrowWriter(path, options), records) : writeAll(new ArrowWriter(path, { ...options, schema }), records);
 }
