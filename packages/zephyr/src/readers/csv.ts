@@ -31,6 +31,7 @@ function separatedFormat(name: string, endings: readonly string[], delimiter: st
     name,
     endings,
     settings: ["delimiter", "header", "quote", "maxRowBytes"],
+    texts: true,
     finishes: true,
     groups: (input) => recordGroups(input, dialectOf(input, delimiter)),
   };

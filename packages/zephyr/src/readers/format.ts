@@ -1,6 +1,7 @@
 import type { MarinError, Storage } from "@marin/iris";
 import type { ByteSource } from "../byte-source.js";
 import type { ExprNode } from "../expr/types.js";
+import type { ParquetSchema } from "../parquet/types.js";
 
 /** A part of a file, in the unit of its format: bytes of JSON Lines, rows of Parquet. */
 export interface FilePart {
@@ -41,6 +42,11 @@ export interface ReadOptions {
   readonly columns?: readonly string[] | undefined;
   /** A hint: records for which it is not true may be left out unread (Parquet). Who gives it still asks it of each record. */
   readonly filter?: ExprNode | undefined;
+  /**
+   * The columns of every record and their types, a contract: what is read gets these types, exactly, and a record that does not fit is a bad one.
+   * Numbers and times of CSV are read from their texts. Columns that are not read are not checked. Default: values as the file has them.
+   */
+  readonly schema?: ParquetSchema | undefined;
   /** The name of a field that gets the file's path. Default: none. */
   readonly pathColumn?: string | undefined;
   /** Default "fail". */
@@ -129,6 +135,8 @@ export interface Format {
   readonly randomAccess?: boolean;
   /** Whether `read` gives only the columns asked for, where some are. Default false: the others are taken away behind it. */
   readonly projects?: boolean;
+  /** Whether all values are text, which a schema turns into numbers and times. Default false. */
+  readonly texts?: boolean;
   /** Whether `read` passes its values through `input.record`, to tell better positions. Default false: it is done for it, with the numbers of records. */
   readonly finishes?: boolean;
   /** The records, in order. It reads to the end or throws; it never ends silently early. */

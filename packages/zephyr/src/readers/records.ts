@@ -2,6 +2,9 @@ import { type Storage, MarinError } from "@marin/iris";
 import { openSource } from "../byte-source.js";
 import { compressionOf } from "../compression/suffix.js";
 import { withKnown } from "../expr/paths.js";
+import { Misfit } from "../parquet/encode.js";
+import type { ParquetSchema } from "../parquet/types.js";
+import { recordParser } from "../schema/record-parser.js";
 import { currentStorage } from "../storage.js";
 import { outputPaths } from "../writers/output-paths.js";
 import { BadRecords } from "./bad-records.js";
@@ -88,28 +91,51 @@ function inputOf(format: Format, source: SourceFile, options: ReadOptions & { re
     bad: bad.report,
     record: (value, position) => {
       if (finish === undefined) return value;
-      const finished = finish(value);
-      if (finished === undefined) bad.report(badRecord(path, position, value), JSON.stringify(value) ?? String(value));
-      return finished;
+      try {
+        return finish(value);
+      } catch (cause) {
+        if (!(cause instanceof Misfit)) throw cause;
+        bad.report(badRecord(path, position, cause), JSON.stringify(value) ?? String(value));
+        return undefined;
+      }
     },
   };
 }
 
-/** What is done to each value; undefined where there is nothing to do. It gives undefined for what has no fields. */
-function finisherOf(format: Format, path: string, { columns, pathColumn }: ReadOptions): ((value: unknown) => unknown) | undefined {
+/** What is done to each value; undefined where there is nothing to do. It throws {@link Misfit} for what does not fit. */
+function finisherOf(format: Format, path: string, { columns, schema, pathColumn }: ReadOptions): ((value: unknown) => unknown) | undefined {
   const chosen = format.projects === true ? undefined : columns;
-  if (chosen === undefined && pathColumn === undefined) return undefined;
+  if (chosen === undefined && pathColumn === undefined && schema === undefined) return undefined;
+  const parse = schema === undefined ? undefined : recordParser(schemaOf(path, schema, columns), format.texts === true ? "text" : "json");
   return (value) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new Misfit("", `expected an object with fields, found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
+    }
     const picked = chosen === undefined ? value : Object.fromEntries(chosen.filter((name) => Object.hasOwn(value, name)).map((name) => [name, (value as Record<string, unknown>)[name]]));
-    return pathColumn === undefined ? picked : { ...picked, [pathColumn]: path };
+    const typed = parse === undefined ? picked : parse(picked);
+    return pathColumn === undefined ? typed : { ...typed, [pathColumn]: path };
   };
 }
 
-function badRecord(path: string, position: RecordPosition, value: unknown): MarinError {
+/** The part of a schema that is read. @throws MarinError ZEPHYR_NO_COLUMN */
+function schemaOf(path: string, schema: ParquetSchema, columns: readonly string[] | undefined): ParquetSchema {
+  if (columns === undefined) return schema;
+  return Object.fromEntries(
+    columns.map((name) => {
+      const type = schema[name];
+      if (type === undefined || !Object.hasOwn(schema, name)) {
+        throw new MarinError("ZEPHYR_NO_COLUMN", `The column "${name}" is to be read of ${path}, and the schema that was given has none: its columns are ${Object.keys(schema).join(", ")}.`, {
+          data: { path, column: name, columns: Object.keys(schema) },
+        });
+      }
+      return [name, type] as const;
+    }),
+  );
+}
+
+function badRecord(path: string, position: RecordPosition, { column, message }: Misfit): MarinError {
   const { line, record, offset, member } = position;
   const place = [member === undefined ? "" : `, ${member}`, line !== undefined ? `, line ${String(line)}` : record !== undefined ? `, record ${String(record)}` : offset !== undefined ? `, byte ${String(offset)}` : ""].join("");
-  const found = value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
-  const data = Object.fromEntries(Object.entries({ path, member, line, record, offset }).filter(([, known]) => known !== undefined));
-  return new MarinError("ZEPHYR_BAD_RECORD", `${path}${place} does not hold what it should: an object with fields is needed, and it is ${found}.`, { data });
+  const data = Object.fromEntries(Object.entries({ path, member, line, record, offset, column: column === "" ? undefined : column }).filter(([, known]) => known !== undefined));
+  return new MarinError("ZEPHYR_BAD_RECORD", `${path}${place} does not hold what it should: ${column === "" ? "" : `column ${column}: `}${message}.`, { data });
 }

@@ -6,10 +6,10 @@ import { csvFormat, tsvFormat } from "./csv.js";
 import { jsonlFormat } from "./jsonl.js";
 import { parquetFormat } from "./parquet-format.js";
 import { linesFormat, textFormat } from "./text.js";
-import { warcFormat } from "./warc.js";
+import { warcFormat, wetFormat } from "./warc.js";
 import { zipFormat } from "./zip.js";
 
-const own: readonly Format[] = [jsonlFormat, textFormat, linesFormat, csvFormat, tsvFormat, parquetFormat, arrowFormat, warcFormat, zipFormat(formatOf)];
+const own: readonly Format[] = [jsonlFormat, textFormat, linesFormat, csvFormat, tsvFormat, parquetFormat, arrowFormat, warcFormat, wetFormat, zipFormat(formatOf)];
 const registered = new Map<string, Format>();
 
 /**
