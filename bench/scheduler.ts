@@ -140,10 +140,11 @@ function tickText(rows: readonly TickRow[]): string {
 
 function jobsText(rows: readonly JobsRow[]): string {
   const header = ["", "jobs/s", "start, median", "start, p99"];
+  const time = (milliseconds: number | undefined): string => (milliseconds === undefined ? "-" : `${milliseconds.toFixed(1)} ms`);
   return [
     ...align([
       header,
-      ...rows.flatMap((row) => ("unmeasured" in row ? [] : [[`${row.system}: ${row.what}`, row.jobsPerSecond.toFixed(1), `${row.startMedianMilliseconds.toFixed(1)} ms`, `${row.startP99Milliseconds.toFixed(1)} ms`]])),
+      ...rows.flatMap((row) => ("unmeasured" in row ? [] : [[`${row.system}: ${row.what}`, row.jobsPerSecond.toFixed(1), time(row.startMedianMilliseconds), time(row.startP99Milliseconds)]])),
     ]),
     ...rows.flatMap((row) => ("unmeasured" in row ? [`  ${row.system}: unmeasured: ${row.unmeasured}`] : [])),
   ].join("\n");

@@ -12,10 +12,13 @@ export type JobsRow =
       readonly jobs: number;
       /** Jobs that ended in a second, all submitted at once. */
       readonly jobsPerSecond: number;
-      /** From the call that submits a job to an idle system until its program runs. */
-      readonly startMedianMilliseconds: number;
-      readonly startP99Milliseconds: number;
+      /** From the call that submits a job to an idle system until its program runs; not of the tasks of one job. */
+      readonly startMedianMilliseconds?: number;
+      readonly startP99Milliseconds?: number;
     };
+
+/** The tasks that a job can have. */
+const MOST_REPLICAS = 1_000;
 
 /** How many jobs are measured. */
 export interface JobsSize {
@@ -34,6 +37,7 @@ export async function benchJobs(size: JobsSize): Promise<JobsRow[]> {
     await irisRow("iris", "a command (true), a process each", command, size),
     await irisRow("iris", "a function, a fresh Node process each", { entry: task, resources: { cpu: 1 } }, { jobs: Math.ceil(size.jobs / 10), single: Math.ceil(size.single / 4) }),
     await irisRow("iris", "a function, warm processes", { entry: task, resources: { cpu: 1 }, isolation: "warm" }, size),
+    await tasksRow("a function, tasks of one job, warm processes", { entry: task, resources: { cpu: 1 }, isolation: "warm" }, Math.min(size.jobs, MOST_REPLICAS)),
     await slurmRow(size),
   ];
 }
@@ -54,6 +58,16 @@ async function irisRow(system: string, what: string, spec: Omit<JobSpec, "name">
   await Promise.all(all.map(succeeded));
   const seconds = (performance.now() - start) / 1_000;
   return { system, what, jobs, jobsPerSecond: jobs / seconds, ...quantiles(starts) };
+}
+
+/** One job of many tasks. */
+async function tasksRow(what: string, spec: Omit<JobSpec, "name">, tasks: number): Promise<JobsRow> {
+  await using client = IrisClient.local({ cpus: 4 });
+  // Starts the warm processes, one for each processor.
+  await succeeded(await client.submit({ ...spec, name: "first", replicas: 4 }));
+  const start = performance.now();
+  await succeeded(await client.submit({ ...spec, name: "many", replicas: tasks }));
+  return { system: "iris", what, jobs: tasks, jobsPerSecond: tasks / ((performance.now() - start) / 1_000) };
 }
 
 /** When the job's program ran, by this process's clock. */
