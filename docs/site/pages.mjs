@@ -24,7 +24,7 @@ function reach(name, seen = new Set()) {
 
 /** Files that are pages, from the repository's root, and the file that each is for the site. Each file is shown where it stands: nothing is copied. */
 const pages = new Map([
-  ...["index", "install", "first-hour", "running-a-job", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
+  ...["index", "install", "first-hour", "running-a-job", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "adding-a-reader", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
   ["docs/decisions/README.md", "decisions/index.md"],
   ...decisions.map((file) => [`docs/decisions/${file}`, `decisions/${file}`]),
   ...packages.map((name) => [`packages/${name}/README.md`, `packages/${name}.md`]),
@@ -85,6 +85,7 @@ export const sidebar = [
       { text: "Adding an operator", link: "/adding-an-operator" },
       { text: "Adding an actor transport", link: "/adding-an-actor-transport" },
       { text: "Adding a storage driver", link: "/adding-a-storage-driver" },
+      { text: "Adding a reader", link: "/adding-a-reader" },
     ],
   },
   {
