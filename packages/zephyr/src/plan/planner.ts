@@ -68,12 +68,12 @@ class Planner {
       case "iterable":
         return begin(1, () => ({ kind: "iterable", iterate: source.iterate }));
       case "files": {
-        const { format, pathColumn, onBadRecord, settings } = source.options;
+        const { format, pathColumn, onBadRecord, settings, schema } = source.options;
         // The columns asked for are the first select.
         const asked = source.options.columns === undefined ? [] : [{ kind: "select" as const, columns: [...source.options.columns, ...(pathColumn === undefined ? [] : [pathColumn])] }];
         const pushed = pushdown([...asked, ...ops]);
         const columns = pushed.columns?.filter((column) => column !== pathColumn);
-        const read = { format, pathColumn, onBadRecord, settings, columns, filter: pushed.filter };
+        const read = { format, pathColumn, onBadRecord, settings, schema, columns, filter: pushed.filter };
         const files = this.#files.get(source) ?? [];
         return begin(files.length, (shard) => ({ kind: "file", file: files[shard] as SourceFile, read }));
       }
