@@ -1,7 +1,9 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { readAll } from "../../test/read-all.js";
+import { gather, memoryFile, readAll } from "../../test/read-all.js";
+import { resolveFiles } from "../sources.js";
 import type { Format } from "./format.js";
+import { readRecords } from "./records.js";
 import { formatOf, recordExtensions, registerFormat } from "./registry.js";
 
 const words: Format = {
@@ -39,4 +41,13 @@ test.each([
 test("a format that does not finish its records has them finished, by number", async () => {
   using _registered = registerFormat({ ...words, async *read() { yield { a: 1 }; yield 7; } });
   await expect(readAll("a.words", "", { columns: ["a"] })).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { record: 2 }, message: expect.stringContaining("record 2") as string });
+});
+
+test("a process that has not met the format imports the module that knows it", async () => {
+  const storage = await memoryFile("memory://a.letters", "ab");
+  expect(() => formatOf("memory://a.letters")).toThrow(expect.objectContaining({ code: "ZEPHYR_UNKNOWN_FORMAT" }));
+  const module = new URL("../../test/fixtures/letters-format.ts", import.meta.url).href;
+  const records = readRecords({ path: "memory://a.letters", bytes: 2, format: "letters", module }, { storage });
+  expect(await gather(records)).toEqual([{ letter: "a" }, { letter: "b" }]);
+  expect(await resolveFiles("memory://*.letters", { storage })).toEqual([{ path: "memory://a.letters", bytes: 2, format: "letters", module }]);
 });
