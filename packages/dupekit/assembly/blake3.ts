@@ -192,49 +192,53 @@ function fourChunks(at: usize, counter: u64, to: usize): void {
   }
 }
 
-/** The words of two vectors of a block in the order of a round. */
-// @ts-ignore: decorator
-@inline function gather(block: usize, schedule: usize, from: usize): v128 {
-  return i32x4.replace_lane(
-    i32x4.replace_lane(
-      i32x4.replace_lane(i32x4.splat(load<u32>(block + (load<u8>(schedule + from) as usize) * 4)), 1, load<u32>(block + (load<u8>(schedule + from + 2) as usize) * 4)),
-      2,
-      load<u32>(block + (load<u8>(schedule + from + 4) as usize) * 4),
-    ),
-    3,
-    load<u32>(block + (load<u8>(schedule + from + 6) as usize) * 4),
-  );
-}
-
 /** Compresses one block of 64 bytes with the chaining value at `chain` into 32 bytes at `to`. */
 function compress(chain: usize, block: usize, counter: u64, length: u32, flags: u32, to: usize): void {
   let a = v128.load(chain);
   let b = v128.load(chain, 16);
   let c = v128.load(INITIAL);
   let d = i32x4.replace_lane(i32x4.replace_lane(i64x2.splat(counter as i64), 2, length), 3, flags);
-  for (let schedule = SCHEDULE; schedule < SCHEDULE + 112; schedule += 16) {
-    a = i32x4.add(i32x4.add(a, b), gather(block, schedule, 0));
+  // Words that the columns take first and second, and those of the diagonals.
+  const low = v128.load(block);
+  const next = v128.load(block, 16);
+  const third = v128.load(block, 32);
+  const last = v128.load(block, 48);
+  let m = v128.shuffle<i32>(low, next, 0, 2, 4, 6);
+  let n = v128.shuffle<i32>(low, next, 1, 3, 5, 7);
+  let o = v128.shuffle<i32>(third, last, 0, 2, 4, 6);
+  let p = v128.shuffle<i32>(third, last, 1, 3, 5, 7);
+  for (let round = 0; ; round += 1) {
+    a = i32x4.add(i32x4.add(a, b), m);
     d = rotate16(v128.xor(d, a));
     c = i32x4.add(c, d);
     b = rotate12(v128.xor(b, c));
-    a = i32x4.add(i32x4.add(a, b), gather(block, schedule, 1));
+    a = i32x4.add(i32x4.add(a, b), n);
     d = rotate8(v128.xor(d, a));
     c = i32x4.add(c, d);
     b = rotate7(v128.xor(b, c));
     b = v128.shuffle<i32>(b, b, 1, 2, 3, 0);
     c = v128.shuffle<i32>(c, c, 2, 3, 0, 1);
     d = v128.shuffle<i32>(d, d, 3, 0, 1, 2);
-    a = i32x4.add(i32x4.add(a, b), gather(block, schedule, 8));
+    a = i32x4.add(i32x4.add(a, b), o);
     d = rotate16(v128.xor(d, a));
     c = i32x4.add(c, d);
     b = rotate12(v128.xor(b, c));
-    a = i32x4.add(i32x4.add(a, b), gather(block, schedule, 9));
+    a = i32x4.add(i32x4.add(a, b), p);
     d = rotate8(v128.xor(d, a));
     c = i32x4.add(c, d);
     b = rotate7(v128.xor(b, c));
     b = v128.shuffle<i32>(b, b, 3, 0, 1, 2);
     c = v128.shuffle<i32>(c, c, 2, 3, 0, 1);
     d = v128.shuffle<i32>(d, d, 1, 2, 3, 0);
+    if (round === 6) break;
+    // The words' order in the next round.
+    const first = v128.shuffle<i32>(m, n, 1, 5, 7, 2);
+    const second = v128.shuffle<i32>(v128.shuffle<i32>(m, o, 3, 5, 0, 0), p, 0, 1, 2, 6);
+    const diagonal = v128.shuffle<i32>(v128.shuffle<i32>(n, o, 0, 6, 0, 0), p, 0, 1, 4, 7);
+    p = v128.shuffle<i32>(v128.shuffle<i32>(p, n, 1, 6, 0, 0), o, 0, 1, 7, 4);
+    m = first;
+    n = second;
+    o = diagonal;
   }
   v128.store(to, v128.xor(a, c));
   v128.store(to, v128.xor(b, d), 16);

@@ -1,3 +1,5 @@
+import { finish, mixBlock, scramble } from "./murmur3";
+
 // What a table says of a UTF-16 code unit: what it becomes (32: a space), or one of the codes below, which no unit becomes.
 const SURROGATE: u32 = 0xd800;
 const UNSTABLE: u32 = 0xd801;
@@ -18,57 +20,62 @@ const GENERAL: i32 = -2;
 const FILL: i32 = -3;
 
 /**
- * Cleans UTF-16 text in place: units become what the table says, white space becomes single spaces, none at the ends.
- *
- * @param normalized - 1 where the text is in normal form C, or need not be
- * @returns the length of the cleaned text, or one of the negative codes; then the text is spoilt
+ * Goes through UTF-16 text by a table. Either writes the cleaned text over it, with single spaces between words and none at the ends, and gives its length; or writes the hash of each word
+ * (MurmurHash3 of its units as 32-bit numbers), and gives how many there are.
  */
-export function clean(text: usize, length: usize, table: usize, astral: usize, normalized: i32): i32 {
-  let to = text;
+// @ts-ignore: decorator
+@inline function scan(text: usize, length: usize, table: usize, astral: usize, normalized: i32, hashes: usize, hashing: bool): i32 {
+  let to = hashing ? hashes : text;
   let space = false;
+  let hash: u32 = 0;
+  let units: u32 = 0;
   const end = text + length * 2;
   for (let at = text; at < end; at += 2) {
     const unit = load<u16>(at) as usize;
     let value = load<u16>(table + unit * 2) as u32;
+    let second: u32 = 0;
     if (value === 32) {
-      space = to > text;
+      if (hashing) {
+        if (units > 0) {
+          store<u32>(to, finish(hash ^ (units * 4)));
+          to += 4;
+          hash = 0;
+          units = 0;
+        }
+      } else {
+        space = to > text;
+      }
       continue;
     }
     if ((value & 0xf800) === 0xd800) {
       if (value === NOTHING) continue;
       if (value === UNKNOWN) return FILL;
-      if (value === SPECIAL) return GENERAL;
-      if (value === UNSTABLE) {
-        if (!normalized) return NORMALIZE;
-        value = unit as u32;
-      } else if (value === SURROGATE) {
-        value = unit as u32;
-        const next = at + 2 < end ? (load<u16>(at, 2) as u32) : 0;
-        if (value < 0xdc00 && (next & 0xfc00) === 0xdc00) {
-          const point = (((value & 0x3ff) << 10) | (next & 0x3ff)) + 0x10000;
-          if (point < 0x20000) {
-            const kind = load<u8>(astral + (point as usize) - 0x10000) as u32;
-            if (kind === DROPPED) {
-              at += 2;
-              continue;
-            }
-            if (kind === ASTRAL_SPECIAL) return GENERAL;
-            if (kind === ASTRAL_UNSTABLE && !normalized) return NORMALIZE;
-          } else if (point >= 0x2f800) {
-            // Compatibility ideographs have other normal forms; further planes are rare.
-            return GENERAL;
-          }
-          if (space) {
-            store<u16>(to, 32);
-            to += 2;
-            space = false;
-          }
-          store<u32>(to, value | (next << 16));
-          to += 4;
-          at += 2;
-          continue;
+      if (value === SPECIAL && normalized < 2) return GENERAL;
+      if (value === UNSTABLE && !normalized) return NORMALIZE;
+      const next = at + 2 < end ? (load<u16>(at, 2) as u32) : 0;
+      if (value === SURROGATE && unit < 0xdc00 && (next & 0xfc00) === 0xdc00) {
+        const point = ((((unit as u32) & 0x3ff) << 10) | (next & 0x3ff)) + 0x10000;
+        // Compatibility ideographs have other normal forms; further planes are rare.
+        if (point >= 0x2f800 && normalized < 2) return GENERAL;
+        at += 2;
+        if (point < 0x20000) {
+          const kind = load<u8>(astral + (point as usize) - 0x10000) as u32;
+          if (kind === DROPPED) continue;
+          if (kind === ASTRAL_SPECIAL && normalized < 2) return GENERAL;
+          if (kind === ASTRAL_UNSTABLE && !normalized) return NORMALIZE;
         }
+        second = next;
       }
+      value = unit as u32;
+    }
+    if (hashing) {
+      hash = mixBlock(hash, scramble(value));
+      units += 1;
+      if (second > 0) {
+        hash = mixBlock(hash, scramble(second));
+        units += 1;
+      }
+      continue;
     }
     if (space) {
       store<u16>(to, 32);
@@ -77,6 +84,30 @@ export function clean(text: usize, length: usize, table: usize, astral: usize, n
     }
     store<u16>(to, value as u16);
     to += 2;
+    if (second > 0) {
+      store<u16>(to, second as u16);
+      to += 2;
+    }
   }
-  return ((to - text) >> 1) as i32;
+  if (!hashing) return ((to - text) >> 1) as i32;
+  if (units > 0) {
+    store<u32>(to, finish(hash ^ (units * 4)));
+    to += 4;
+  }
+  return ((to - hashes) >> 2) as i32;
+}
+
+/**
+ * Cleans UTF-16 text in place: units become what the table says, white space becomes single spaces, none at the ends.
+ *
+ * @param normalized - 1 where the text is in normal form C, or need not be; 2 where it is cleaned already
+ * @returns the length of the cleaned text, or one of the negative codes; then the text is spoilt
+ */
+export function clean(text: usize, length: usize, table: usize, astral: usize, normalized: i32): i32 {
+  return scan(text, length, table, astral, normalized, 0, false);
+}
+
+/** The hashes of the words of the text that {@link clean} would make. Gives how many there are, or one of the negative codes. */
+export function cleanWords(text: usize, length: usize, table: usize, astral: usize, normalized: i32, hashes: usize): i32 {
+  return scan(text, length, table, astral, normalized, hashes, true);
 }

@@ -1,48 +1,5 @@
+import { finish, mixBlock, scramble } from "./murmur3";
 import { hash64 } from "./xxh3";
-
-// The parts of MurmurHash3's 32-bit x86 form (Austin Appleby, public domain).
-
-// @ts-ignore: decorator
-@inline function scramble(word: u32): u32 {
-  return rotl<u32>(word * 0xcc9e2d51, 15) * 0x1b873593;
-}
-
-// @ts-ignore: decorator
-@inline function mixBlock(hash: u32, scrambled: u32): u32 {
-  return rotl<u32>(hash ^ scrambled, 13) * 5 + 0xe6546b64;
-}
-
-// @ts-ignore: decorator
-@inline function finish(value: u32): u32 {
-  let hash = value ^ (value >> 16);
-  hash *= 0x85ebca6b;
-  hash ^= hash >> 13;
-  hash *= 0xc2b2ae35;
-  return hash ^ (hash >> 16);
-}
-
-/** The hash of every word of cleaned UTF-16 text: MurmurHash3 of its units as 32-bit numbers. Gives how many there are. */
-export function wordHashes(text: usize, length: usize, hashes: usize): usize {
-  if (length === 0) return 0;
-  let to = hashes;
-  let hash: u32 = 0;
-  let units: u32 = 0;
-  const end = text + length * 2;
-  for (let at = text; at < end; at += 2) {
-    const unit = load<u16>(at) as u32;
-    if (unit === 32) {
-      store<u32>(to, finish(hash ^ (units * 4)));
-      to += 4;
-      hash = 0;
-      units = 0;
-    } else {
-      hash = mixBlock(hash, scramble(unit));
-      units += 1;
-    }
-  }
-  store<u32>(to, finish(hash ^ (units * 4)));
-  return (to + 4 - hashes) >> 2;
-}
 
 /** The code points of UTF-16 text; half of a pair that stands alone is one. Gives how many there are. */
 export function codePoints(text: usize, length: usize, points: usize): usize {

@@ -127,14 +127,26 @@ export function xxh3Narrow(at: usize, length: usize, seed: u64): void {
   store<u64>(result, hash64(at, length, seed));
 }
 
+/** The same without a seed: callers from JavaScript need no bigint. */
+export function xxh3Unseeded(at: usize, length: usize): void {
+  store<u64>(result, hash64(at, length, 0));
+}
+
 // @ts-ignore: decorator
 @inline function give(low: u64, high: u64): void {
   store<u64>(result, low);
   store<u64>(result, high, 8);
 }
 
-/** XXH3, 128 bits, of at most 240 bytes into `result`. Longer input goes through `xxh3Begin`, `xxh3Blocks` and `xxh3Finish`. */
+/** XXH3, 128 bits, into `result`. */
 export function xxh3Wide(at: usize, length: usize, seed: u64): void {
+  if (length > 240) {
+    begin(seed);
+    const blocks = (length - 1) / BLOCK;
+    rounds(at, blocks, secretFor(seed));
+    xxh3Finish(at + blocks * BLOCK, length - blocks * BLOCK, at + length - STRIPE, length, seed);
+    return;
+  }
   if (length > 16) {
     medium128(at, length, seed);
     return;

@@ -1,5 +1,5 @@
 import { CleanTable, cleanGenerally, type Punctuation } from "./clean-table.js";
-import { kernelsFor, type Kernels } from "./wasm/kernels.js";
+import { kernelsFor, roundUp, type Kernels } from "./wasm/kernels.js";
 
 /** Settings of {@link cleanText}. */
 export interface CleanOptions {
@@ -38,7 +38,7 @@ export function cleanBytes(units: number): number {
 }
 
 const tablesBytes = 0x10000 * 3;
-const codes = { normalize: -1, general: -2 } as const;
+const codes = { normalize: -1, fill: -3 } as const;
 const tables = new Map<Punctuation, CleanTable>();
 
 /** The tables of one kind in the memory of one instance. */
@@ -49,26 +49,47 @@ interface PlacedTable {
 
 const placed = new WeakMap<Kernels, Map<Punctuation, PlacedTable>>();
 
+/** How far text is prepared: not at all, in normal form where that is asked for, or cleaned. */
+type Prepared = 0 | 1 | 2;
+
+/** A kernel that goes through text by the tables at these addresses. */
+type Scan = (units: number, table: number, astral: number, prepared: Prepared) => number;
+
 /** The cleaned text in the memory of an instance, as UTF-16 from `at` on. Memory behind it is free. */
 export function cleanInto(kernels: Kernels, text: string, punctuation: Punctuation): { readonly at: number; readonly units: number } {
+  const units = scan(kernels, text, punctuation, (length, table, astral, prepared) => kernels.run.clean(kernels.free, length, table, astral, prepared));
+  return { at: kernels.free, units };
+}
+
+/** The hashes of the words of the cleaned text in the memory of an instance, 32 bits each from `at` on. */
+export function wordsInto(kernels: Kernels, text: string, punctuation: Punctuation): { readonly at: number; readonly count: number } {
+  let at = 0;
+  const count = scan(kernels, text, punctuation, (length, table, astral, prepared) => {
+    at = roundUp(kernels.free + length * 2);
+    kernels.reserve(length * 4 + 64);
+    return kernels.run.cleanWords(kernels.free, length, table, astral, prepared, at);
+  });
+  return { at, count };
+}
+
+/** Lets a kernel go through a text, prepared so that it need know nothing more of Unicode than its tables say. */
+function scan(kernels: Kernels, text: string, punctuation: Punctuation, run: Scan): number {
   const { table, place } = prepare(kernels, punctuation);
   let current = text;
-  let normalized: 0 | 1 = punctuation === "ascii" ? 1 : 0;
+  let prepared: Prepared = punctuation === "ascii" ? 1 : 0;
   for (;;) {
     write(kernels, current);
-    const units = kernels.run.clean(kernels.free, current.length, place.units, place.astral, normalized);
-    if (units >= 0) return { at: kernels.free, units };
-    if (units === codes.general) {
-      const cleaned = cleanGenerally(text, punctuation);
-      write(kernels, cleaned);
-      return { at: kernels.free, units: cleaned.length };
-    }
-    if (units === codes.normalize) {
-      current = text.normalize("NFC");
-      normalized = 1;
-    } else {
+    const result = run(current.length, place.units, place.astral, prepared);
+    if (result >= 0) return result;
+    if (result === codes.fill) {
       table.fill();
       load(kernels, table, place);
+    } else if (result === codes.normalize) {
+      current = text.normalize("NFC");
+      prepared = 1;
+    } else {
+      current = cleanGenerally(text, punctuation);
+      prepared = 2;
     }
   }
 }

@@ -36,8 +36,8 @@ export function xxh3_128(data: string | Uint8Array, seed = 0n): bigint {
   const kernels = kernelsFor(windowBytes);
   if (kernels === undefined) return xxh3Portable128(bytesOf(data), seed);
   const length = place(kernels, data);
-  if (length !== undefined && length <= 240) kernels.run.xxh3Wide(kernels.free, length, seed);
-  else long(kernels, length === undefined ? bytesOf(data) : kernels.bytes.slice(kernels.free, kernels.free + length), seed);
+  if (length === undefined) long(kernels, bytesOf(data), seed);
+  else kernels.run.xxh3Wide(kernels.free, length, seed);
   return (half(kernels, 1) << 64n) | half(kernels, 0);
 }
 
@@ -56,7 +56,7 @@ export function xxh3Pair(data: string | Uint8Array, pair: Uint32Array): void {
   }
   const length = place(kernels, data);
   if (length === undefined) long(kernels, bytesOf(data), 0n);
-  else kernels.run.xxh3Narrow(kernels.free, length, 0n);
+  else kernels.run.xxh3Unseeded(kernels.free, length);
   const at = kernels.result >>> 2;
   pair[0] = kernels.words[at] ?? 0;
   pair[1] = kernels.words[at + 1] ?? 0;

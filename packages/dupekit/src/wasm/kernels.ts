@@ -6,8 +6,8 @@ interface KernelFunctions {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   readonly heap: { readonly value: number };
   readonly result: { readonly value: number };
-  clean(text: number, units: number, table: number, astral: number, normalized: 0 | 1): number;
-  wordHashes(text: number, units: number, hashes: number): number;
+  clean(text: number, units: number, table: number, astral: number, prepared: 0 | 1 | 2): number;
+  cleanWords(text: number, units: number, table: number, astral: number, prepared: 0 | 1 | 2, hashes: number): number;
   codePoints(text: number, units: number, points: number): number;
   windows32(numbers: number, count: number, size: number): number;
   encode(text: number, units: number, bytes: number, starts: number, words: 0 | 1): number;
@@ -18,6 +18,7 @@ interface KernelFunctions {
   skipRepeated32(hashes: number, count: number, table: number): number;
   skipRepeated64(hashes: number, count: number, table: number): number;
   xxh3Narrow(at: number, length: number, seed: bigint): void;
+  xxh3Unseeded(at: number, length: number): void;
   xxh3Wide(at: number, length: number, seed: bigint): void;
   xxh3Begin(seed: bigint): void;
   xxh3Blocks(at: number, blocks: number, seed: bigint): void;
