@@ -10,7 +10,7 @@ import { packZstd } from "./zstd-frame.js";
 
 const content = readFileSync(new URL("../../test/fixtures/packed/a.jsonl", import.meta.url));
 
-describe.each(packedFixtures)("Never silently short: %s", ({ path, packed, borders }) => {
+describe.each(packedFixtures)("Never silently short: $path", ({ path, packed, borders }) => {
   test("members, frames or streams one after the other are one text, wherever the chunks are cut", () =>
     fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 700 }), async (chunkBytes) => {
