@@ -11,7 +11,7 @@ import { outputPaths } from "./writers/output-paths.js";
 export type { SourceFile } from "./readers/format.js";
 
 /** Settings of a dataset of files: plain data. */
-export interface FromFilesOptions extends Pick<ReadOptions, "format" | "columns" | "pathColumn" | "onBadRecord" | "settings"> {
+export interface FromFilesOptions extends Pick<ReadOptions, "format" | "columns" | "schema" | "pathColumn" | "onBadRecord" | "settings"> {
   /**
    * Files are split into shards of about so many bytes: a number, or text like "64MiB". Parquet is split between row groups, JSON
    * Lines that is not packed between lines; other files stay whole. Default: a file is a shard.

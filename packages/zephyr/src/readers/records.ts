@@ -95,7 +95,7 @@ function inputOf(format: Format, source: SourceFile, options: ReadOptions & { re
         return finish(value);
       } catch (cause) {
         if (!(cause instanceof Misfit)) throw cause;
-        bad.report(badRecord(path, position, cause), JSON.stringify(value) ?? String(value));
+        bad.report(badRecord(path, position, cause), sampleOf(value));
         return undefined;
       }
     },
@@ -109,7 +109,7 @@ function finisherOf(format: Format, path: string, { columns, schema, pathColumn 
   const parse = schema === undefined ? undefined : recordParser(schemaOf(path, schema, columns), format.texts === true ? "text" : "json");
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new Misfit("", `expected an object with fields, found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
+      throw new Misfit("", `an object with fields is needed, and it is ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
     }
     const picked = chosen === undefined ? value : Object.fromEntries(chosen.filter((name) => Object.hasOwn(value, name)).map((name) => [name, (value as Record<string, unknown>)[name]]));
     const typed = parse === undefined ? picked : parse(picked);
@@ -138,4 +138,9 @@ function badRecord(path: string, position: RecordPosition, { column, message }: 
   const place = [member === undefined ? "" : `, ${member}`, line !== undefined ? `, line ${String(line)}` : record !== undefined ? `, record ${String(record)}` : offset !== undefined ? `, byte ${String(offset)}` : ""].join("");
   const data = Object.fromEntries(Object.entries({ path, member, line, record, offset, column: column === "" ? undefined : column }).filter(([, known]) => known !== undefined));
   return new MarinError("ZEPHYR_BAD_RECORD", `${path}${place} does not hold what it should: ${column === "" ? "" : `column ${column}: `}${message}.`, { data });
+}
+
+/** How a value begins, for people. */
+function sampleOf(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) ?? String(value);
 }

@@ -89,5 +89,5 @@ test("the order of records changes nothing, and so does dealing them to files", 
         expect(joined).toEqual(expected);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   ));

@@ -33,8 +33,33 @@ test.each<[ParquetType, unknown, string, string]>([
   expect(() => recordParser({ x: type })({ x: value })).toThrow(expect.objectContaining({ column, message: expect.stringContaining(message) as string }));
 });
 
+test.each<[ParquetType, string, unknown]>([
+  ["int64", "-9007199254740993", -9007199254740993n],
+  ["int32", "+7", 7],
+  ["float64", "1e-3", 0.001],
+  ["float64", "-Infinity", -Infinity],
+  ["boolean", "TRUE", true],
+  ["string", "", ""],
+  ["date", "2024-02-29", new Date("2024-02-29")],
+  [{ nullable: "int64" }, "", null],
+  [{ nullable: "string" }, "", ""],
+  [{ decimal: { precision: 5, scale: 2 } }, "1.50", "1.50"],
+])("%j takes the text %j", (type, value, expected) => {
+  expect(recordParser({ x: type }, "text")({ x: value })).toEqual({ x: expected });
+});
+
+test.each<[ParquetType, string, string]>([
+  ["int64", "1.0", 'found "1.0"'],
+  ["int64", "", 'found ""'],
+  ["float64", "1,5", 'found "1,5"'],
+  ["int8", "128", "found 128"],
+  ["boolean", "yes", 'found "yes"'],
+])("%j does not take the text %j", (type, value, message) => {
+  expect(() => recordParser({ x: type }, "text")({ x: value })).toThrow(message);
+});
+
 test("columns of the schema alone, and objects alone", () => {
   expect(() => recordParser({ x: "int32" })({ x: 1, y: 2 })).toThrow("the schema has no such column");
-  expect(() => recordParser({ x: "int32" })([1])).toThrow("found a list");
+  expect(() => recordParser({ x: "int32" })([1])).toThrow("it is a list");
   expect(Object.entries(recordParser({ ["constructor" as string]: { nullable: "string" } })({}))).toEqual([["constructor", null]]);
 });

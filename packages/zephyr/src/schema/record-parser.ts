@@ -3,19 +3,24 @@ import type { ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetV
 
 type Convert = (value: unknown) => unknown;
 
+/** What values are before they get their types: those of JSON; or all text, as in CSV. */
+export type ParsedFrom = "json" | "text";
+
 /**
- * Gives records of JSON the types of a schema: whole numbers become bigints where the column is int64, text of ISO 8601 becomes a Date, an
- * object a Map; everything else must fit as it is. What a nullable column lacks becomes null.
+ * Gives records the types of a schema. From JSON: whole numbers become bigints where the column is int64, text of ISO 8601 becomes a Date, an
+ * object a Map; everything else must fit as it is. From text: numbers, "true" and "false" too, and no text at all is null where the column is
+ * nullable and no string. What a nullable column lacks becomes null.
  *
  * @param schema - the columns, all that the records have
+ * @param from - what the values are
  * @returns the function; it throws {@link Misfit} naming the column and saying what was expected and what was found
  */
-export function recordParser(schema: ParquetSchema): (value: unknown) => ParquetRecord {
-  const converters = Object.entries(schema).map(([name, type]) => [name, converterOf(type)] as const);
+export function recordParser(schema: ParquetSchema, from: ParsedFrom = "json"): (value: unknown) => ParquetRecord {
+  const converters = Object.entries(schema).map(([name, type]) => [name, from === "text" ? textConverter(type) : converterOf(type)] as const);
   const encoders = columnEncoders(schema);
   const size = { bytes: 0 };
   return (value) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Misfit("", `expected an object with fields, found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Misfit("", `an object with fields is needed, and it is ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
     const given = value as Readonly<Record<string, unknown>>;
     refuseUnknown(given, schema, "");
     const record: Record<string, ParquetValue> = {};
@@ -68,6 +73,27 @@ function scalarConverter(type: ParquetScalar): Convert {
   if (type === "date") return (value) => (typeof value === "string" && isoDay.test(value) ? new Date(value) : value);
   if (type === "timestamp-millis") return (value) => (typeof value === "string" && (isoDay.test(value) || isoTime.test(value)) ? new Date(value) : value);
   return (value) => value;
+}
+
+const integers: ReadonlySet<ParquetScalar> = new Set(["int8", "int16", "int32", "uint8", "uint16", "uint32", "time-millis"]);
+const floats: ReadonlySet<ParquetScalar> = new Set(["float16", "float32", "float64"]);
+
+/** Text as a value; what it cannot be stays text, and is refused as such. */
+function textConverter(type: ParquetType): Convert {
+  if (typeof type !== "string") {
+    if (!("nullable" in type)) return (value) => value;
+    const convert = textConverter(type.nullable);
+    return (value) => (value === "" && type.nullable !== "string" ? null : convert(value));
+  }
+  const convert = scalarConverter(type);
+  const parse = (text: string): unknown => {
+    if (bigints.has(type) && /^[+-]?\d+$/.test(text)) return BigInt(text.replace("+", ""));
+    if (integers.has(type) && /^[+-]?\d+$/.test(text)) return Number(text);
+    if (floats.has(type) && (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) || /^(NaN|[+-]?Infinity)$/.test(text))) return Number(text);
+    if (type === "boolean" && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
+    return convert(text);
+  };
+  return (value) => (typeof value === "string" ? parse(value) : value);
 }
 
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
