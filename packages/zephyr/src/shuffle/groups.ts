@@ -1,4 +1,5 @@
 import { MarinError, type Storage } from "@marin/iris";
+import { Flattened } from "../readers/groups.js";
 import { type BlockReading, readSegments, type Segment } from "./block-file.js";
 import { readKey } from "./canonical-key.js";
 import { Merge, mergedFile } from "./merge.js";
@@ -105,6 +106,8 @@ class GroupItems implements AsyncIterable<unknown> {
   readonly #key: Buffer;
   readonly #reader: RecordReader;
   readonly #data: Readonly<Record<string, unknown>>;
+  /** The next block, while it is fetched. */
+  #reads: Promise<void> | undefined;
   #asked = false;
   #finished = false;
 
@@ -115,26 +118,42 @@ class GroupItems implements AsyncIterable<unknown> {
     this.#data = data;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
+  [Symbol.asyncIterator](): AsyncIterator<unknown> {
+    return new Flattened(this.#inBlocks());
+  }
+
+  /** Goes to the next group. */
+  async finish(): Promise<void> {
+    this.#finished = true;
+    await this.#reads;
+    for (let cursor = this.#merge.current; cursor?.hasKey(this.#key) === true; cursor = this.#merge.current) {
+      const reads = this.#merge.advance();
+      if (reads !== undefined) await reads;
+    }
+  }
+
+  /** The records that can be had without reading, again and again. */
+  async *#inBlocks(): AsyncGenerator<Iterable<unknown>> {
     if (this.#asked) throw this.#consumed("The items of a group were gone over already: they are streamed and can be had once. Gather what is needed in one pass.");
     this.#asked = true;
+    do {
+      yield this.#inBlock();
+      await this.#reads;
+    } while (this.#merge.current?.hasKey(this.#key) === true);
+  }
+
+  *#inBlock(): Generator<unknown> {
     for (;;) {
       if (this.#finished) throw this.#consumed("The items of a group were asked for after its reducer had returned: go over them before, or make the reducer a generator.");
       const cursor = this.#merge.current;
       if (cursor === undefined || !cursor.hasKey(this.#key)) return;
       const value = this.#reader.read(cursor.block, cursor.originalEnd);
       const reads = this.#merge.advance();
-      if (reads !== undefined) await reads;
+      // Who asks for the next item learns of a failure.
+      reads?.catch(() => undefined);
+      this.#reads = reads ?? undefined;
       yield value;
-    }
-  }
-
-  /** Goes to the next group. */
-  async finish(): Promise<void> {
-    this.#finished = true;
-    for (let cursor = this.#merge.current; cursor?.hasKey(this.#key) === true; cursor = this.#merge.current) {
-      const reads = this.#merge.advance();
-      if (reads !== undefined) await reads;
+      if (reads !== undefined) return;
     }
   }
 

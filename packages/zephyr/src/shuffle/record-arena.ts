@@ -1,5 +1,6 @@
+import { compareBytes } from "./compare-bytes.js";
 import type { RecordParts } from "./keyed-record.js";
-import { sortRange } from "./merge-sort.js";
+import { PrefixSorter, type SortedBytes } from "./prefix-sort.js";
 
 /** Addresses count in units of 4 bytes, and chunks of memory are this many units apart. */
 const chunkBits = 20;
@@ -9,8 +10,6 @@ const maxChunks = 2 ** 32 / chunkUnits;
 const headerWords = 5;
 /** Beside each record: its address; for sorting its number twice and the beginning of its key. */
 const indexBytes = 4 + 4 + 4 + 8;
-/** Bytes of a key, behind what all keys have in common, that are compared as one number. */
-const prefixBytes = 6;
 
 interface Chunk {
   readonly bytes: Buffer;
@@ -18,7 +17,7 @@ interface Chunk {
 }
 
 /** Encoded records in memory, until they are sorted and written. Its memory is used again after {@link RecordArena.clear}. */
-export class RecordArena {
+export class RecordArena implements SortedBytes {
   readonly #limit: number;
   readonly #chunkBytes: number;
   #chunks: Chunk[] = [];
@@ -29,8 +28,7 @@ export class RecordArena {
   #count = 0;
   #addresses = new Uint32Array(1024);
   #order = new Uint32Array(0);
-  #spare = new Uint32Array(0);
-  #prefixes = new Float64Array(0);
+  #sorter = new PrefixSorter(0);
 
   /** @param limit - most bytes to hold, what sorting takes included */
   constructor(limit: number) {
@@ -76,22 +74,11 @@ export class RecordArena {
     const count = this.#count;
     if (this.#order.length < count) {
       this.#order = new Uint32Array(this.#addresses.length);
-      this.#spare = new Uint32Array(this.#addresses.length);
-      this.#prefixes = new Float64Array(this.#addresses.length);
+      this.#sorter = new PrefixSorter(this.#addresses.length);
     }
     const order = this.#order;
-    const prefixes = this.#prefixes;
     const starts = this.#byShard(order);
-    const compare = (a: number, b: number): number => {
-      const difference = (prefixes[a] as number) - (prefixes[b] as number);
-      return difference !== 0 ? difference : this.#compare(a, b);
-    };
-    for (let shard = 0; shard + 1 < starts.length; shard++) {
-      const [start, end] = [starts[shard] as number, starts[shard + 1] as number];
-      if (end - start < 2) continue;
-      this.#setPrefixes(order, start, end);
-      sortRange(order, this.#spare, start, end, compare);
-    }
+    for (let shard = 0; shard + 1 < starts.length; shard++) this.#sorter.sort(order, starts[shard] as number, starts[shard + 1] as number, this);
     return order.subarray(0, count);
   }
 
@@ -103,6 +90,11 @@ export class RecordArena {
   /** Where in its chunk a record begins. */
   offsetOf(record: number): number {
     return this.#unit(record) * 4 + headerWords * 4;
+  }
+
+  /** How many bytes of a record it is sorted by: no canonical bytes are the beginning of others, so key and place in the order compare as one. */
+  lengthOf(record: number): number {
+    return this.#word(record, 2);
   }
 
   /** Where in its chunk its parts are. */
@@ -118,10 +110,10 @@ export class RecordArena {
 
   /** Whether two records are of one shard and have one key. */
   sameKey(a: number, b: number): boolean {
-    const length = this.#keyLength(a);
-    if (length !== this.#keyLength(b) || this.shardOf(a) !== this.shardOf(b)) return false;
+    const length = this.#word(a, 1);
+    if (length !== this.#word(b, 1) || this.shardOf(a) !== this.shardOf(b)) return false;
     const [atA, atB] = [this.offsetOf(a), this.offsetOf(b)];
-    return this.bytesOf(a).compare(this.bytesOf(b), atB, atB + length, atA, atA + length) === 0;
+    return compareBytes(this.bytesOf(a), atA, atA + length, this.bytesOf(b), atB, atB + length) === 0;
   }
 
   /** Forgets all records. */
@@ -157,42 +149,6 @@ export class RecordArena {
       increment(places, shard);
     }
     return starts;
-  }
-
-  /** The first bytes in which keys differ, as numbers: most comparisons need no more. */
-  #setPrefixes(order: Uint32Array, start: number, end: number): void {
-    const first = order[start] as number;
-    const firstBytes = this.bytesOf(first);
-    const firstAt = this.offsetOf(first);
-    let common = this.#keyLength(first);
-    for (let index = start + 1; index < end && common > 0; index++) {
-      const record = order[index] as number;
-      const bytes = this.bytesOf(record);
-      const at = this.offsetOf(record);
-      const most = Math.min(common, this.#keyLength(record));
-      let same = 0;
-      while (same < most && bytes[at + same] === firstBytes[firstAt + same]) same += 1;
-      common = same;
-    }
-    for (let index = start; index < end; index++) {
-      const record = order[index] as number;
-      const bytes = this.bytesOf(record);
-      const at = this.offsetOf(record) + common;
-      const length = this.#keyLength(record) - common;
-      let prefix = 0;
-      for (let byte = 0; byte < prefixBytes; byte++) prefix = prefix * 256 + (byte < length ? (bytes[at + byte] as number) : 0);
-      this.#prefixes[record] = prefix;
-    }
-  }
-
-  /** No canonical bytes are the beginning of others, so key and place in the order compare as one. */
-  #compare(a: number, b: number): number {
-    const [atA, atB] = [this.offsetOf(a), this.offsetOf(b)];
-    return this.bytesOf(a).compare(this.bytesOf(b), atB, atB + this.#word(b, 2), atA, atA + this.#word(a, 2));
-  }
-
-  #keyLength(record: number): number {
-    return this.#word(record, 1);
   }
 
   #word(record: number, index: number): number {

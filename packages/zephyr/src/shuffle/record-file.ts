@@ -1,5 +1,7 @@
 import { MarinError, type Storage } from "@marin/iris";
+import { Flattened } from "../readers/groups.js";
 import { BlockPacker, BlockSequence, readSegments } from "./block-file.js";
+import { type GroupedRecords, inGroups } from "./in-groups.js";
 import { writeValue } from "./record-codec.js";
 import { RecordReader } from "./record-reader.js";
 
@@ -29,6 +31,14 @@ export interface RecordRange {
   readonly end: number;
 }
 
+/** Which records to read. */
+export interface ReadRecordFileOptions extends RecordFileOptions {
+  /** The first record. Default 0. */
+  readonly start?: number | undefined;
+  /** The record to stop before. Default: the end. */
+  readonly end?: number | undefined;
+}
+
 /**
  * Writes records for a later stage, exactly as they are; the file appears whole or not at all.
  *
@@ -40,11 +50,13 @@ export async function writeRecordFile(path: string, records: AsyncIterable<unkno
   const blocks = async function* (): AsyncGenerator<Buffer> {
     const packer = new BlockPacker();
     yield* packer.segment(0);
-    for await (const record of records) {
-      writeValue(packer.writer, record);
-      count += 1;
-      const block = packer.endRecord();
-      if (block !== undefined) yield block;
+    for await (const group of inGroups(records)) {
+      for (const record of group) {
+        writeValue(packer.writer, record);
+        count += 1;
+        const block = packer.endRecord();
+        if (block !== undefined) yield block;
+      }
     }
     yield* packer.finish();
   };
@@ -59,30 +71,28 @@ export async function writeRecordFile(path: string, records: AsyncIterable<unkno
 }
 
 /**
- * The records of a file, or a range of them, in order. Of blocks outside the range nothing is read.
+ * The records of a file, or a range of them, in order; also in groups, a block each. Of blocks outside the range nothing is read.
  *
- * @throws MarinError ZEPHYR_BAD_RECORD_FILE when the file is damaged, gone, or ends before the range does; the file errors
+ * @throws MarinError, when they are iterated: ZEPHYR_BAD_RECORD_FILE when the file is damaged, gone, or ends before the range does; the file errors
  */
-export async function* readRecordFile<T = unknown>(path: string, { start = 0, end = Infinity, ...reading }: RecordFileOptions & { readonly start?: number; readonly end?: number }): AsyncGenerator<T> {
-  const segments = await readSegments(path, reading);
+export function readRecordFile(path: string, options: ReadRecordFileOptions): GroupedRecords {
+  return { groups: () => blocksOf(path, options), [Symbol.asyncIterator]: () => new Flattened(blocksOf(path, options)) };
+}
+
+async function* blocksOf(path: string, { start = 0, end = Infinity, ...reading }: ReadRecordFileOptions): AsyncGenerator<Iterable<unknown>> {
   const reader = new RecordReader();
   let first = 0;
-  for (const segment of segments) {
+  for (const segment of await readSegments(path, reading)) {
     let skipped = 0;
-    for (; skipped < segment.blocks.length; skipped++) {
-      const { records } = segment.blocks[skipped] as { readonly records: number };
+    for (const { records } of segment.blocks) {
       if (first + records > start) break;
       first += records;
+      skipped += 1;
     }
     const blocks = new BlockSequence(segment, reading, skipped);
-    for (let index = skipped; index < segment.blocks.length && first < end; index++) {
-      const block = (await blocks.next()) as Buffer;
-      const { records } = segment.blocks[index] as { readonly records: number };
-      reader.start(block, 0);
-      for (let record = first; record < Math.min(end, first + records); record++) {
-        const value = reader.next() as T;
-        if (record >= start) yield value;
-      }
+    for (const { records } of segment.blocks.slice(skipped)) {
+      if (first >= end) break;
+      yield recordsOf(reader, (await blocks.next()) as Buffer, Math.max(0, start - first), Math.min(records, end - first));
       first += records;
     }
   }
@@ -90,6 +100,15 @@ export async function* readRecordFile<T = unknown>(path: string, { start = 0, en
     throw new MarinError("ZEPHYR_BAD_RECORD_FILE", `${path} holds ${String(first)} records, and records ${String(start)} to ${String(end)} are asked for: it is not the file that was planned with; run the stage before again.`, {
       data: { path, records: first, start, end },
     });
+  }
+}
+
+/** The records of a block from one on and before another. */
+function* recordsOf(reader: RecordReader, block: Buffer, start: number, end: number): Generator<unknown> {
+  reader.start(block, 0);
+  for (let record = 0; record < end; record++) {
+    const value = reader.next();
+    if (record >= start) yield value;
   }
 }
 

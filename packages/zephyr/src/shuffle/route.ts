@@ -4,8 +4,8 @@ import { ByteWriter } from "./byte-writer.js";
 import { writeKey } from "./canonical-key.js";
 import type { ShuffleKey } from "./types.js";
 
-/** Chooses the output shard of a key by its canonical bytes. */
-export type Router = (key: Uint8Array) => number;
+/** Chooses the output shard of a key, whose canonical bytes begin a buffer. */
+export type Router = (bytes: Buffer, keyEnd: number) => number;
 
 /**
  * The rule by which keys are dealt to shards: XXH64 with seed 0 of the canonical bytes, modulo the number of shards. It is the same in
@@ -18,7 +18,7 @@ export async function createRouter(shards: number): Promise<Router> {
   if (shards === 1) return () => 0;
   const hash = await xxhash();
   const divisor = BigInt(shards);
-  return (key) => Number(hash.h64Raw(key) % divisor);
+  return (bytes, keyEnd) => Number(hash.h64Raw(new Uint8Array(bytes.buffer, bytes.byteOffset, keyEnd)) % divisor);
 }
 
 /**
@@ -33,5 +33,5 @@ export async function shardOfKey(key: ShuffleKey, shards: number): Promise<numbe
   const route = await createRouter(shards);
   const writer = new ByteWriter();
   writeKey(writer, key);
-  return route(writer.bytes.subarray(0, writer.length));
+  return route(writer.bytes, writer.length);
 }

@@ -3,6 +3,7 @@ import { BlockPacker } from "./block-file.js";
 import { ByteWriter } from "./byte-writer.js";
 import { writeKey } from "./canonical-key.js";
 import { Combiner, type Combine } from "./combiner.js";
+import { inGroups } from "./in-groups.js";
 import { type RecordParts, writeKeyedRecord } from "./keyed-record.js";
 import { isPromise } from "./promises.js";
 import { RecordArena } from "./record-arena.js";
@@ -64,15 +65,17 @@ export async function scatter(records: AsyncIterable<unknown>, options: ScatterO
     arena.clear();
   };
   try {
-    for await (const each of records) {
-      let ofKey = key(each);
-      if (isPromise(ofKey)) ofKey = await ofKey;
-      let ofOrder = sortBy?.(each);
-      if (isPromise(ofOrder)) ofOrder = await ofOrder;
-      const parts = encode(record, each, ofKey, sortBy === undefined ? undefined : { by: ofOrder }, count);
-      if (!arena.fits(parts.end)) await flush();
-      arena.add(route(record.bytes.subarray(0, parts.keyEnd)), record.bytes, parts);
-      count += 1;
+    for await (const group of inGroups(records)) {
+      for (const each of group) {
+        let ofKey = key(each);
+        if (isPromise(ofKey)) ofKey = await ofKey;
+        let ofOrder = sortBy?.(each);
+        if (isPromise(ofOrder)) ofOrder = await ofOrder;
+        const parts = encode(record, each, ofKey, sortBy === undefined ? undefined : { by: ofOrder }, count);
+        if (!arena.fits(parts.end)) await flush();
+        arena.add(route(record.bytes, parts.keyEnd), record.bytes, parts);
+        count += 1;
+      }
     }
     if (arena.count > 0) await flush();
   } catch (error) {

@@ -1,4 +1,5 @@
 import { type BlockReading, BlockSequence, type Segment } from "./block-file.js";
+import { compareBytes } from "./compare-bytes.js";
 
 /** Goes over the records of a segment that `writeKeyedRecord` wrote, in order. */
 export class SegmentCursor {
@@ -65,11 +66,11 @@ export class SegmentCursor {
 
   /** Below 0 when this record comes before the other's, above 0 when after. */
   compare(other: SegmentCursor): number {
-    return this.block.compare(other.block, other.start, other.sortEnd, this.start, this.sortEnd) || this.rank - other.rank;
+    return compareBytes(this.block, this.start, this.sortEnd, other.block, other.start, other.sortEnd) || this.rank - other.rank;
   }
 
   /** Whether the current record has this key. */
   hasKey(key: Buffer): boolean {
-    return this.keyEnd - this.start === key.length && this.block.compare(key, 0, key.length, this.start, this.keyEnd) === 0;
+    return this.keyEnd - this.start === key.length && compareBytes(this.block, this.start, this.keyEnd, key, 0, key.length) === 0;
   }
 }

@@ -41,7 +41,7 @@ async function bruteForce(inputs: readonly (readonly Row[])[], shards: number): 
   }
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
   const route = await createRouter(shards);
-  return Array.from({ length: shards }, (_, shard) => sorted.filter(({ key }) => route(bytesOf(key)) === shard));
+  return Array.from({ length: shards }, (_, shard) => sorted.filter(({ key }) => route(bytesOf(key), bytesOf(key).length) === shard));
 }
 
 const keyOf = (record: unknown): unknown => (record as Row).key;
@@ -65,6 +65,12 @@ test("keys reach the reducer as they are, bigints as bigints", async () => {
   const keys = [5n, [1, 2n ** 60n], { id: 7n }, "a\0b", -3];
   const { groups } = await shuffled({ inputs: [keys.map((key) => ({ key, value: null }))], shards: 1, memoryBytes: 1, key: keyOf });
   expect(groups[0]?.map(({ key }) => key)).toStrictEqual([-3, 5n, "a\0b", [1, 2n ** 60n], { id: 7n }]);
+});
+
+test("keys that are the beginning of one another, far into them", async () => {
+  const keys = Array.from({ length: 400 }, (_, index) => "a".repeat(((index * 137) % 400) * 7));
+  const { groups } = await shuffled({ inputs: [keys.map((key) => ({ key, value: key.length }))], shards: 1, memoryBytes: 1 << 24, key: keyOf });
+  expect(groups[0]?.map(({ key }) => (key as string).length)).toEqual(Array.from({ length: 400 }, (_, index) => index * 7));
 });
 
 test("sortBy orders the items of a group, ties by input shard, then position, at any memory", async () => {
