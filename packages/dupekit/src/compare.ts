@@ -51,23 +51,36 @@ export function compare(a: Comparable, b: Comparable, rule: CompareRule): number
   const [least, most] = a.set.length < b.set.length ? [a.set.length, b.set.length] : [b.set.length, a.set.length];
   const needed = least + shingleWords - 1 < shortWords ? Math.max(shortSimilarity, rule.minSimilarity) : rule.minSimilarity;
   if (least < needed * most) return undefined;
-  const { similarity, own } = overlap(a, b, rule);
+  const shared: Shared = [flags(0, a.set.length), flags(1, b.set.length)];
+  const { similarity, own } = overlap(a, b, rule, shared);
   if (similarity < needed) return undefined;
   if (similarity === 1) return 1;
-  const passages = Math.min(passageLength(differences(a, b.set, 1)), passageLength(differences(b, a.set, 1)));
+  const passages = Math.min(passageLength(differences(a, shared[0], 1)), passageLength(differences(b, shared[1], 1)));
   if (passages > passageShare * Math.min(a.sequence.length, b.sequence.length)) return undefined;
   if (own.share >= 0.5 ? own.similarity >= needed : own.similarity >= ownSimilarity && own.count >= ownShingles) return similarity;
-  return isTemplate(a, b, rule) ? undefined : similarity;
+  return isTemplate(a, b, rule, shared) ? undefined : similarity;
 }
 
-/** Similarity of all shingles and of those that few documents hold, and the share of the latter. */
-function overlap(a: Comparable, b: Comparable, rule: CompareRule): { similarity: number; own: { similarity: number; share: number; count: number } } {
+/** For each shingle of the one set and of the other 1 where it is in both. */
+type Shared = readonly [Uint8Array, Uint8Array];
+
+/** Used by one comparison after the other. */
+const scratch: [Uint8Array, Uint8Array] = [new Uint8Array(1024), new Uint8Array(1024)];
+
+function flags(side: 0 | 1, length: number): Uint8Array {
+  if (scratch[side].length < length) scratch[side] = new Uint8Array(2 * length);
+  return scratch[side].fill(0, 0, length);
+}
+
+/** Similarity of all shingles and of those that few documents hold, and the share of the latter. @param shared - is filled in */
+function overlap(a: Comparable, b: Comparable, rule: CompareRule, [inB, inA]: Shared): { similarity: number; own: { similarity: number; share: number; count: number } } {
   const all = { shared: 0, either: 0 };
   const own = { shared: 0, either: 0 };
   for (let i = 0, j = 0; i < a.set.length || j < b.set.length; ) {
     const left = a.set[i] ?? Infinity;
     const right = b.set[j] ?? Infinity;
     const isShared = Number(left === right);
+    if (isShared === 1) inB[i] = inA[j] = 1;
     if (left <= right) i += 1;
     if (right <= left) j += 1;
     all.either += 1;
@@ -87,14 +100,16 @@ interface Run {
   readonly words: number;
 }
 
-/** The runs between stretches of at least `least` shared shingles in a row. */
-function differences({ sequence }: Comparable, other: Uint32Array, least: number): Run[] {
+/** The runs between stretches of at least `least` shared shingles in a row. @param shared - which shingles of the set are */
+function differences(text: Comparable, shared: Uint8Array, least: number): Run[] {
+  const { sequence } = text;
+  const rankOfPlace = ranksOf(text);
   const runs: Run[] = [];
   // Words before this index are covered or in a run.
   let covered = 0;
   let stretch = 0;
   for (let index = 0; index < sequence.length; index += 1) {
-    stretch = includes(other, sequence[index] ?? 0) ? stretch + 1 : 0;
+    stretch = shared[rankOfPlace[index] ?? 0] === 1 ? stretch + 1 : 0;
     if (stretch < least) continue;
     const start = index - stretch + 1;
     if (start > covered) runs.push({ start: covered, words: start - covered });
@@ -110,18 +125,18 @@ function passageLength(runs: readonly Run[]): number {
 }
 
 /** Whether the differing words mostly fill in a template that both share. */
-function isTemplate(a: Comparable, b: Comparable, rule: CompareRule): boolean {
+function isTemplate(a: Comparable, b: Comparable, rule: CompareRule, [inB, inA]: Shared): boolean {
   let [differing, filledApart, filled] = [0, 0, 0];
-  for (const [text, other] of [[a, b], [b, a]] as const) {
+  for (const [text, shared] of [[a, inB], [b, inA]] as const) {
     const mask = rule.slots().mask(text.sequence);
     const marked = (runs: readonly Run[]): Uint8Array => {
       const words = new Uint8Array(mask.length);
       for (const run of runs) words.fill(1, run.start, run.start + run.words);
       return words;
     };
-    const runs = differences(text, other.set, slotEnd);
+    const runs = differences(text, shared, slotEnd);
     differing += runs.reduce((sum, { words }) => sum + words, 0);
-    const [apart, changed] = [marked(runs), marked(differences(text, other.set, 1))];
+    const [apart, changed] = [marked(runs), marked(differences(text, shared, 1))];
     for (let start = 0; start < mask.length; start += 1) {
       if (mask[start] === 0) continue;
       let [end, wordsApart, wordsChanged] = [start, 0, 0];
@@ -138,12 +153,24 @@ function isTemplate(a: Comparable, b: Comparable, rule: CompareRule): boolean {
   return filledApart > slotShare.ofDiffering * differing || (filledApart > slotShare.ofFilled * filled && filledApart > slotShare.ofAll * (a.sequence.length + b.sequence.length));
 }
 
-function includes(set: Uint32Array, value: number): boolean {
+const ranks = new WeakMap<Uint32Array, Uint32Array>();
+
+/** Where in the set each shingle of the sequence is. Kept, for a text that is compared is mostly compared more than once. */
+function ranksOf({ sequence, set }: Comparable): Uint32Array {
+  let known = ranks.get(sequence);
+  if (known === undefined) {
+    known = sequence.map((shingle) => rankOf(set, shingle));
+    ranks.set(sequence, known);
+  }
+  return known;
+}
+
+function rankOf(set: Uint32Array, value: number): number {
   let [low, high] = [0, set.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((set[middle] ?? 0) < value) low = middle + 1;
     else high = middle;
   }
-  return set[low] === value;
+  return low;
 }
