@@ -28,6 +28,9 @@ const OPTIONS = {
 /** Benchmarks that read the rest of the command line themselves: `bench` gives what is to be printed, `usage` their help. */
 const OTHERS: Readonly<Record<string, () => Promise<{ readonly bench: (args: readonly string[]) => Promise<string>; readonly usage: string }>>> = {
   actors: () => import("./actors.js"),
+  data: () => import("./data.js"),
+  dedup: () => import("./dedup.js"),
+  parquet: () => import("./parquet.js"),
   rpc: () => import("./rpc.js"),
   scheduler: () => import("./scheduler.js"),
 };
