@@ -4,31 +4,31 @@ import { type ColumnChunk, encodingNames, type SchemaNode } from "./format.js";
 import { bitWidth, type Levels, levelArray, readRuns } from "./levels.js";
 import { count, number, optionalNumber, optionalStruct } from "./metadata.js";
 import { ThriftReader, type ThriftStruct } from "./thrift.js";
-import { readPlain, readValues, type StoredValues, UnknownEncoding, type ValueLayout } from "./values.js";
+import { readPlain, readValues, type StoredValues, UnknownEncoding, type ValueLayout, type ValueRun } from "./values.js";
 
-/** A column's values between two rows, as they are stored. */
-export interface LeafColumn {
+/** A part of a column: its levels and values, as they are stored. */
+interface Entries<Values> {
   /** How much of its path is there, for each entry; undefined where all of it always is. */
   readonly definition: Levels | undefined;
   /** At which level each entry repeats; undefined outside of lists. */
   readonly repetition: Levels | undefined;
   /** The values that are there. */
-  readonly values: StoredValues;
+  readonly values: Values;
   /** Entries: values, nulls and empty lists. */
   readonly entries: number;
 }
 
-interface PageColumn {
-  readonly definition: Levels | undefined;
-  readonly repetition: Levels | undefined;
-  readonly values: StoredValues;
-  readonly entries: number;
-}
+/** A page of values. */
+export type Page = Entries<ValueRun>;
+
+/** Several pages as one. */
+export type LeafColumn = Entries<StoredValues>;
 
 const LEVELS_BY_RUNS = encodingNames.indexOf("RLE");
 
 /**
- * Decodes pages of a column that stand one after the other. A page whose header has a checksum is compared with it.
+ * Decodes pages of a column that stand one after the other, each when it is asked for. A page whose header has a checksum is
+ * compared with it.
  *
  * @param parts - whole pages, the dictionary's first
  * @param chunk - what the table of contents says of the column
@@ -37,9 +37,8 @@ const LEVELS_BY_RUNS = encodingNames.indexOf("RLE");
  * @param entries - how many entries the pages must hold; undefined where a choice of pages is read
  * @throws Error where headers, sizes, levels or values cannot be right; UnknownEncoding
  */
-export function decodePages(parts: readonly Uint8Array[], chunk: ColumnChunk, leaf: SchemaNode, text: boolean, entries: number | undefined): LeafColumn {
+export function* decodePages(parts: readonly Uint8Array[], chunk: ColumnChunk, leaf: SchemaNode, text: boolean, entries: number | undefined): Generator<Page, undefined> {
   const layout: ValueLayout = { element: leaf.element, text };
-  const pages: PageColumn[] = [];
   let dictionary: StoredValues | undefined;
   let seen = 0;
   for (const part of parts) {
@@ -60,15 +59,16 @@ export function decodePages(parts: readonly Uint8Array[], chunk: ColumnChunk, le
       if (pageHeader === undefined) continue;
       const held = count(pageHeader, 1, "number of values of a page");
       if (entries !== undefined && held > entries - seen) throw new Error(`a page says that it holds ${String(held)} values where ${String(entries - seen)} are left`);
-      pages.push(first === undefined ? secondPage({ header: pageHeader, packed, length, held, chunk, leaf, layout, dictionary }) : firstPage({ header: first, packed, length, held, chunk, leaf, layout, dictionary }));
       seen += held;
+      const page = { header: pageHeader, packed, length, held, chunk, leaf, layout, dictionary };
+      yield first === undefined ? secondPage(page) : firstPage(page);
     }
   }
   if (entries !== undefined && seen !== entries) throw new Error(`the pages of column ${chunk.path.join(".")} hold ${String(seen)} values, and the table of contents says ${String(entries)}`);
-  return joined(pages, seen);
+  return undefined;
 }
 
-interface Page {
+interface StoredPage {
   readonly header: ThriftStruct;
   readonly packed: Uint8Array;
   readonly length: number;
@@ -88,7 +88,7 @@ function requireChecksum(header: ThriftStruct, packed: Uint8Array): void {
 }
 
 /** Pages of version 1 begin with their levels, each with its length, and are packed whole. */
-function firstPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: Page): PageColumn {
+function firstPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: StoredPage): Page {
   const page = decompress(chunk.codec, packed, length);
   let at = 0;
   const levels = (most: number, encoding: number | undefined): Levels | undefined => {
@@ -109,7 +109,7 @@ function firstPage({ header, packed, length, held, chunk, leaf, layout, dictiona
 }
 
 /** Pages of version 2 tell the lengths of their levels in the header, and never pack them. */
-function secondPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: Page): PageColumn {
+function secondPage({ header, packed, length, held, chunk, leaf, layout, dictionary }: StoredPage): Page {
   const nulls = count(header, 2, "number of nulls of a page");
   const definitionBytes = count(header, 5, "length of definition levels");
   const repetitionBytes = count(header, 6, "length of repetition levels");
@@ -143,10 +143,12 @@ function present(definition: Levels, most: number): number {
   return values;
 }
 
-function joined(pages: readonly PageColumn[], entries: number): LeafColumn {
+/** All pages as one. */
+export function joinPages(all: Iterable<Page>): LeafColumn {
+  const pages = Array.from(all, (page) => ({ ...page, values: page.values.take(page.values.length) }));
   const [only, second] = pages;
   if (only !== undefined && second === undefined) return only;
-  const levels = (of: (page: PageColumn) => Levels | undefined): Levels | undefined => {
+  const levels = (of: (page: LeafColumn) => Levels | undefined): Levels | undefined => {
     const parts = pages.map(of);
     const [first] = parts;
     return first === undefined ? undefined : (concatenated(parts as Levels[]) as Levels);
@@ -155,7 +157,7 @@ function joined(pages: readonly PageColumn[], entries: number): LeafColumn {
     definition: levels(({ definition }) => definition),
     repetition: levels(({ repetition }) => repetition),
     values: concatenated(pages.map(({ values }) => values)) as StoredValues,
-    entries,
+    entries: pages.reduce((sum, page) => sum + page.entries, 0),
   };
 }
 

@@ -8,6 +8,13 @@ import { levelArray, readRuns } from "./levels.js";
 /** Values as they are stored; text is decoded. */
 export type StoredValues = Int32Array | BigInt64Array | Float32Array | Float64Array | boolean[] | bigint[] | string[] | Uint8Array[];
 
+/** The values of a page, in order. Text and bytes are made when they are asked for: what was used may be gone by then. */
+export interface ValueRun {
+  readonly length: number;
+  /** The next values. @throws Error where the page does not hold them */
+  take(count: number): StoredValues;
+}
+
 /** How the values of a column are read. */
 export interface ValueLayout {
   readonly element: SchemaElement;
@@ -31,31 +38,49 @@ export class UnknownEncoding extends Error {
  * @param count - how many values there are, nulls not counted
  * @throws Error where the bytes do not hold them; UnknownEncoding
  */
-export function readValues(encoding: number, bytes: Buffer, count: number, layout: ValueLayout, dictionary: StoredValues | undefined): StoredValues {
+export function readValues(encoding: number, bytes: Buffer, count: number, layout: ValueLayout, dictionary: StoredValues | undefined): ValueRun {
+  const { physical } = layout.element;
   switch (encodingNames[encoding]) {
     case "PLAIN":
-      return readPlain(bytes, count, layout);
+      if (physical !== "BYTE_ARRAY") return inMemory(readPlain(bytes, count, layout));
+      requireBits(bytes, count, 32);
+      return new PlainBytes(bytes, count, layout.text);
     case "PLAIN_DICTIONARY":
     case "RLE_DICTIONARY":
       if (dictionary === undefined) throw new Error("a page's values stand in a dictionary that is not there");
       return fromDictionary(bytes, count, dictionary);
     case "RLE":
-      if (layout.element.physical === "BOOLEAN") return readBooleanRuns(bytes, count);
+      if (physical === "BOOLEAN") return inMemory(readBooleanRuns(bytes, count));
       break;
     case "DELTA_BINARY_PACKED":
-      if (layout.element.physical !== "INT32" && layout.element.physical !== "INT64") break;
+      if (physical !== "INT32" && physical !== "INT64") break;
       requireBits(bytes, count, 0);
-      return readInto(bytes, layout.element.physical === "INT32" ? new Int32Array(count) : new BigInt64Array(count));
+      return inMemory(readInto(bytes, physical === "INT32" ? new Int32Array(count) : new BigInt64Array(count)));
     case "DELTA_LENGTH_BYTE_ARRAY":
-      return textOr(readLengthStrings(bytes, 0, count), layout);
+      return inMemory(textOr(readLengthStrings(bytes, 0, count), layout));
     case "DELTA_BYTE_ARRAY":
-      return textOr(readFrontStrings(bytes, 0, count), layout);
+      return inMemory(textOr(readFrontStrings(bytes, 0, count), layout));
     case "BYTE_STREAM_SPLIT":
-      return readStreams(bytes, count, layout);
+      return inMemory(readStreams(bytes, count, layout));
     default:
       break;
   }
   throw new UnknownEncoding(encoding);
+}
+
+function inMemory(values: StoredValues): ValueRun {
+  return run(values.length, (start, end) => (start === 0 && end === values.length ? values : Array.isArray(values) ? (values.slice(start, end) as StoredValues) : values.subarray(start, end)));
+}
+
+function run(length: number, between: (start: number, end: number) => StoredValues): ValueRun {
+  let at = 0;
+  return {
+    length,
+    take: (count) => {
+      at += count;
+      return between(at - count, at);
+    },
+  };
 }
 
 /** Values one after the other. */
@@ -81,7 +106,7 @@ export function readPlain(bytes: Buffer, count: number, layout: ValueLayout): St
       return Array.from({ length: count }, (_, index) => bytes.subarray(index * length, (index + 1) * length));
     default:
       requireBits(bytes, count, 32);
-      return layout.text ? plainText(bytes, count) : plainBytes(bytes, count);
+      return new PlainBytes(bytes, count, layout.text).take(count);
   }
 }
 
@@ -103,26 +128,33 @@ function nanoseconds(bytes: Buffer, at: number): bigint {
   return BigInt(bytes.readInt32LE(at + 8) - 2_440_588) * 86_400_000_000_000n + bytes.readBigInt64LE(at);
 }
 
-function plainBytes(bytes: Buffer, count: number): Uint8Array[] {
-  const values = new Array<Uint8Array>(count);
-  let at = 0;
-  for (let index = 0; index < count; index += 1) {
-    const length = lengthAt(bytes, at);
-    values[index] = bytes.subarray(at + 4, at + 4 + length);
-    at += 4 + length;
-  }
-  return values;
-}
+/** Byte strings, each behind its length. */
+class PlainBytes implements ValueRun {
+  readonly length: number;
+  readonly #bytes: Buffer;
+  readonly #text: boolean;
+  #at = 0;
 
-function plainText(bytes: Buffer, count: number): string[] {
-  const values = new Array<string>(count);
-  let at = 0;
-  for (let index = 0; index < count; index += 1) {
-    const length = lengthAt(bytes, at);
-    values[index] = textBetween(bytes, at + 4, at + 4 + length);
-    at += 4 + length;
+  constructor(bytes: Buffer, length: number, text: boolean) {
+    this.#bytes = bytes;
+    this.length = length;
+    this.#text = text;
   }
-  return values;
+
+  take(count: number): string[] | Uint8Array[] {
+    const bytes = this.#bytes;
+    const texts = new Array<string>(this.#text ? count : 0);
+    const pieces = new Array<Uint8Array>(this.#text ? 0 : count);
+    let at = this.#at;
+    for (let index = 0; index < count; index += 1) {
+      const length = lengthAt(bytes, at);
+      if (this.#text) texts[index] = textBetween(bytes, at + 4, at + 4 + length);
+      else pieces[index] = bytes.subarray(at + 4, at + 4 + length);
+      at += 4 + length;
+    }
+    this.#at = at;
+    return this.#text ? texts : pieces;
+  }
 }
 
 function lengthAt(bytes: Buffer, at: number): number {
@@ -158,19 +190,21 @@ function readBooleanRuns(bytes: Buffer, count: number): boolean[] {
   return Array.from(places, (bit) => bit === 1);
 }
 
-function fromDictionary(bytes: Buffer, count: number, dictionary: StoredValues): StoredValues {
+function fromDictionary(bytes: Buffer, count: number, dictionary: StoredValues): ValueRun {
   const width = count === 0 ? 0 : (bytes[0] ?? 0);
   if (width > 32) throw new Error(`the places of values in the dictionary have ${String(width)} bits`);
   const places = levelArray(width, count);
   if (width > 0 || dictionary.length === 0) readRuns(bytes, 1, bytes.length, width, places);
-  const values = Array.isArray(dictionary) ? new Array<unknown>(count) : new (dictionary.constructor as new (length: number) => Record<number, unknown>)(count);
   const { length } = dictionary;
-  for (let index = 0; index < count; index += 1) {
-    const place = places[index] as number;
-    if (place >= length) throw new Error(`a value stands at place ${String(place)} of a dictionary of ${String(length)}`);
-    values[index] = dictionary[place];
-  }
-  return values as StoredValues;
+  return run(count, (start, end) => {
+    const values = Array.isArray(dictionary) ? new Array<unknown>(end - start) : new (dictionary.constructor as new (length: number) => Record<number, unknown>)(end - start);
+    for (let index = start; index < end; index += 1) {
+      const place = places[index] as number;
+      if (place >= length) throw new Error(`a value stands at place ${String(place)} of a dictionary of ${String(length)}`);
+      values[index - start] = dictionary[place];
+    }
+    return values as StoredValues;
+  });
 }
 
 /** The first bytes of all values, then the second bytes, and so on. */

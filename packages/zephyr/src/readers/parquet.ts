@@ -54,7 +54,7 @@ export interface ParquetRowGroup extends ParquetSplit {
 }
 
 /** Rows of a file without columns to read that are given at once. */
-const emptyRows = 10_000;
+const emptyRows = 1000;
 
 /**
  * The records of a Parquet file, in order, with exact values ({@link ParquetValue} has the table). One row group is held
@@ -144,7 +144,7 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
     }
   }
 
-  /** The records in the order of the file, those of a row group at once: faster than one by one. */
+  /** The records in the order of the file, a thousand or fewer at once: faster than one by one. */
   async *batches(): AsyncGenerator<T[]> {
     const { file, request } = await this.#request();
     if (request.columns.length === 0) {
