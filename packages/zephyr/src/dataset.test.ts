@@ -70,6 +70,13 @@ const byShard = (items: readonly number[], shards: number): number[][] =>
   Array.from({ length: shards }, (_, shard) => items.slice(Math.floor((shard * items.length) / shards), Math.floor(((shard + 1) * items.length) / shards)));
 const shardsOf = fc.integer({ min: 1, max: 5 });
 
+/** The items, with something beside each where it is given. */
+function each<T>(items: AsyncIterable<T>): AsyncGenerator<T>;
+function each<T, N>(items: AsyncIterable<T>, note: N): AsyncGenerator<[T, N]>;
+async function* each(items: AsyncIterable<unknown>, ...note: unknown[]): AsyncGenerator<unknown> {
+  for await (const item of items) yield note.length === 0 ? item : [item, ...note];
+}
+
 test("shards: operations on each, and across all, agree with those of arrays", () =>
   run(fc.tuple(numbers, shardsOf, shardsOf, fc.nat(6)), async ([items, shards, others, n]) => {
     const dataset = Dataset.fromArray(items, { shards });
@@ -80,13 +87,15 @@ test("shards: operations on each, and across all, agree with those of arrays", (
     expect(await dataset.takePerShard(n).toArray()).toEqual(split.flatMap((of) => of.slice(0, n)));
     expect(await dataset.take(n).toArray()).toEqual(items.slice(0, n));
     expect(await dataset.union(dataset.map((x) => -x)).toArray()).toEqual([...items, ...items.map((x) => -x)]);
+    const numbered = dataset.mapShard((of, { shard }) => each(of, shard)).union(Dataset.fromArray([0]).map((x) => [x, 0])).mapShard((of, { shard, shards: all }) => each(of, [shard, all]));
+    expect(await numbered.toArray()).toEqual([...split.flatMap((of, shard) => of.map((item) => [[item, shard], [shard, shards + 1]])), [[0, 0], [shards, shards + 1]]]);
     expect(await dataset.count().toArray()).toEqual([items.length]);
     const sum = async (values: AsyncIterable<number>): Promise<number> => { let all = 0; for await (const value of values) all += value; return all; };
     expect(await dataset.reduce(sum, sum).toArray()).toEqual([items.reduce((a, b) => a + b, 0)]);
     const resharded = dataset.reshard(others);
     expect(await resharded.toArray()).toEqual(items);
     expect(await resharded.mapShard(async function* (of) { let size = 0; for await (const _ of of) size += 1; yield size; }).toArray()).toEqual(byShard(items, others).map((of) => of.length));
-  }, 12));
+  }, 8));
 
 test("groups, deduplication and batches agree with those of arrays", () =>
   run(fc.tuple(fc.array(fc.integer({ min: 0, max: 9 })), shardsOf, shardsOf), async ([items, shards, numOutputShards]) => {
@@ -101,6 +110,20 @@ test("groups, deduplication and batches agree with those of arrays", () =>
     const pairs = await dataset.groupBy(({ value }) => value, function* (key) { yield key; yield key; }).toArray();
     expect(pairs.sort((a, b) => a - b)).toEqual(keys.flatMap((key) => [key, key]));
     expect(await dataset.mapBatches((batch) => [batch.length], { size: 3 }).toArray()).toEqual(byShard(items, shards).flatMap((of) => Array.from({ length: Math.ceil(of.length / 3) }, (_, index) => Math.min(3, of.length - 3 * index))));
+  }, 6));
+
+test("a merge join of grouped datasets gives the pairs that a nested loop gives", () =>
+  run(fc.tuple(fc.array(fc.integer({ min: 0, max: 6 })), fc.array(fc.integer({ min: 3, max: 9 })), shardsOf, fc.constantFrom("inner" as const, "left" as const)), async ([left, right, shards, how]) => {
+    const grouped = (keys: readonly number[]): Dataset<{ key: number; place: number }> =>
+      Dataset.fromArray(keys.map((key, place) => ({ key, place })), { shards: 2 }).groupBy(({ key }) => key, (_key, items) => each(items), { numOutputShards: shards });
+    const joined = await grouped(left)
+      .sortedMergeJoin(grouped(right), { leftKey: ({ key }) => key, rightKey: ({ key }) => key, how, combiner: (l, r) => [l.key, l.place, r?.place ?? -1] })
+      .toArray();
+    const pairs = left.flatMap((key, place) => {
+      const partners = [...right.keys()].filter((other) => right[other] === key).map((other) => [key, place, other]);
+      return partners.length === 0 && how === "left" ? [[key, place, -1]] : partners;
+    });
+    expect(joined.map(String).sort()).toEqual(pairs.map(String).sort());
   }, 8));
 
 test("windows hold what fits, and never less than one item", async () => {
