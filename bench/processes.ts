@@ -15,10 +15,13 @@ export class PeerError extends Error {
 /** A Python interpreter with a package, or the reason why there is none. */
 export type PythonSearch = { readonly python: string; readonly version: string } | { readonly reason: string };
 
-/** Runs one of the programs under `peers/` and returns the JSON it prints last. `.py` files run under `python`, others under this Node. */
-export async function runPeer<Report>(file: string, args: readonly string[], threads: number, python?: string): Promise<Report> {
+/**
+ * Runs one of the programs under `peers/` and returns the JSON it prints last. `.py` files run under `python`, others under this Node, with
+ * `nodeFlags` besides its own.
+ */
+export async function runPeer<Report>(file: string, args: readonly string[], threads: number, python?: string, nodeFlags: readonly string[] = []): Promise<Report> {
   const path = fileURLToPath(new URL(`./peers/${file}`, import.meta.url));
-  const [program, options] = python === undefined ? [process.execPath, [...process.execArgv, path]] : [python, [path]];
+  const [program, options] = python === undefined ? [process.execPath, [...process.execArgv, ...nodeFlags, path]] : [python, [path]];
   try {
     const { stdout } = await run(program, [...options, ...args, "--threads", String(threads)], {
       env: peerEnvironment(process.env, threads),
