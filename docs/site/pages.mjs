@@ -24,7 +24,7 @@ function reach(name, seen = new Set()) {
 
 /** Files that are pages, from the repository's root, and the file that each is for the site. Each file is shown where it stands: nothing is copied. */
 const pages = new Map([
-  ...["index", "install", "first-hour", "running-a-job", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "adding-a-reader", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
+  ...["index", "install", "first-hour", "read-anything", "dedup-a-corpus", "running-a-job", "actors", "adding-an-actor-transport", "adding-an-operator", "adding-a-storage-driver", "adding-a-reader", "architecture"].map((page) => [`docs/${page}.md`, `${page}.md`]),
   ["docs/decisions/README.md", "decisions/index.md"],
   ...decisions.map((file) => [`docs/decisions/${file}`, `decisions/${file}`]),
   ...packages.map((name) => [`packages/${name}/README.md`, `packages/${name}.md`]),
@@ -78,6 +78,8 @@ export const sidebar = [
     items: [
       { text: "Install", link: "/install" },
       { text: "The first hour", link: "/first-hour" },
+      { text: "Read anything", link: "/read-anything" },
+      { text: "Dedup a corpus", link: "/dedup-a-corpus" },
       { text: "Running a job", link: "/running-a-job" },
       { text: "Actors", link: "/actors" },
       { text: "Experiments", link: "/experiments" },
