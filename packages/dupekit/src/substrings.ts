@@ -37,29 +37,50 @@ export function findRepeatedSubstrings(texts: readonly string[], options: Substr
     for (let index = 0; index < text.length; index += 1) codes[at + index] = text.charCodeAt(index);
     at += text.length;
   }
-  const windows = new Windows(codes, starts, minCharacters);
-  const repeated = windows.repeatedHashes();
+  const repeated = repeatedHashes(codes, starts, minCharacters);
   const seen = new WindowTable(codes, minCharacters);
-  const spans: TextSpan[][] = texts.map(() => []);
-  let [start, end] = [0, 0];
-  let textOf = -1;
-  const close = (): void => {
-    const span = wholeCharacters(texts[textOf] ?? "", start, end);
-    if (span.end > span.start) spans[textOf]?.push(span);
-    [start, end] = [0, 0];
-  };
-  windows.visit((hash, position, text) => {
-    if (!repeated.has(hash) || seen.firstOccurrence(hash, position) + minCharacters > position) return;
-    const offset = position - (starts[text] ?? 0);
-    if (text !== textOf || offset > end) {
-      close();
-      textOf = text;
-      start = offset;
+  const hasher = new WindowHash(codes, minCharacters);
+  return texts.map((text, index) => {
+    const spans: TextSpan[] = [];
+    const [textStart, textEnd] = [starts[index] ?? 0, starts[index + 1] ?? total];
+    let [start, end] = [textStart, textStart];
+    const close = (): void => {
+      const span = wholeCharacters(text, start - textStart, end - textStart);
+      if (span.end > span.start) spans.push(span);
+    };
+    for (let position = textStart, hash = hasher.at(position, textEnd); position + minCharacters <= textEnd; ) {
+      const first = repeated.has(hash) ? seen.firstOccurrence(hash, position) : position;
+      if (first + minCharacters > position) {
+        hash = hasher.next(hash, position, textEnd);
+        position += 1;
+        continue;
+      }
+      // What follows alike on both sides is repeated too, and known to the table from its first occurrence.
+      const firstEnd = endOf(starts, first, total);
+      let length = minCharacters;
+      while (position + length < textEnd && first + length < firstEnd && codes[first + length] === codes[position + length]) length += 1;
+      if (position > end) {
+        close();
+        start = position;
+      }
+      end = position + length;
+      position = end - minCharacters + 1;
+      hash = hasher.at(position, textEnd);
     }
-    end = offset + minCharacters;
+    close();
+    return spans;
   });
-  close();
-  return spans;
+}
+
+/** The end of the text that this position is in. */
+function endOf(starts: readonly number[], position: number, total: number): number {
+  let [low, high] = [0, starts.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((starts[middle] ?? 0) <= position) low = middle + 1;
+    else high = middle;
+  }
+  return starts[low] ?? total;
 }
 
 /** The span without halves of surrogate pairs at its ends. */
@@ -76,44 +97,49 @@ function isLow(code: number): boolean {
   return code >= 0xdc00 && code < 0xe000;
 }
 
-/** All runs of `size` characters within one text, each with a 32-bit rolling hash. */
-class Windows {
+/** A rolling 32-bit hash of runs of `size` characters (Karp and Rabin 1987), modulo 2^32. */
+class WindowHash {
   readonly #codes: Uint16Array;
-  readonly #starts: readonly number[];
   readonly #size: number;
+  /** What the first character of a window is multiplied by. */
+  readonly #lead: number;
 
-  constructor(codes: Uint16Array, starts: readonly number[], size: number) {
+  constructor(codes: Uint16Array, size: number) {
     this.#codes = codes;
-    this.#starts = starts;
     this.#size = size;
+    let lead = 1;
+    for (let power = 1; power < size; power += 1) lead = Math.imul(lead, base);
+    this.#lead = lead;
   }
 
-  /** @param visitor - gets the hash, the position among all characters, and the index of the text */
-  visit(visitor: (hash: number, position: number, text: number) => void): void {
-    const [codes, size] = [this.#codes, this.#size];
-    let leaving = 1;
-    for (let power = 1; power < size; power += 1) leaving = Math.imul(leaving, base);
-    for (const [text, start] of this.#starts.entries()) {
-      const end = this.#starts[text + 1] ?? codes.length;
-      let hash = 0;
-      for (let position = start; position < end; position += 1) {
-        if (position >= start + size) hash = (hash - Math.imul(spread(codes[position - size] ?? 0), leaving)) | 0;
-        hash = (Math.imul(hash, base) + spread(codes[position] ?? 0)) | 0;
-        if (position >= start + size - 1) visitor(mix(hash), position - size + 1, text);
-      }
+  /** The hash of the window that begins here; 0 where the text ends before it does. */
+  at(position: number, textEnd: number): number {
+    if (position + this.#size > textEnd) return 0;
+    let hash = 0;
+    for (let index = position; index < position + this.#size; index += 1) hash = (Math.imul(hash, base) + spread(this.#codes[index] ?? 0)) | 0;
+    return hash;
+  }
+
+  /** The hash of the window behind the one that begins here. */
+  next(hash: number, position: number, textEnd: number): number {
+    const entering = position + this.#size;
+    if (entering >= textEnd) return 0;
+    return (Math.imul(hash - Math.imul(spread(this.#codes[position] ?? 0), this.#lead), base) + spread(this.#codes[entering] ?? 0)) | 0;
+  }
+}
+
+/** The hashes of windows that occur twice and more, and one in sixteen of the others. */
+function repeatedHashes(codes: Uint16Array, starts: readonly number[], size: number): BitSet {
+  const [once, twice] = [new BitSet(codes.length * bitsPerCharacter), new BitSet(codes.length * bitsPerCharacter)];
+  const hasher = new WindowHash(codes, size);
+  for (const [text, start] of starts.entries()) {
+    const end = starts[text + 1] ?? codes.length;
+    for (let position = start, hash = hasher.at(start, end); position + size <= end; position += 1) {
+      if (once.add(hash)) twice.add(hash);
+      hash = hasher.next(hash, position, end);
     }
   }
-
-  /** The hashes that occur twice and more, and one in sixteen of the others. */
-  repeatedHashes(): BitSet {
-    const bits = Math.max(1024, this.#codes.length * bitsPerCharacter);
-    const [once, twice] = [new BitSet(bits), new BitSet(bits)];
-    this.visit((hash) => {
-      if (once.has(hash)) twice.add(hash);
-      else once.add(hash);
-    });
-    return twice;
-  }
+  return twice;
 }
 
 /** A character code as a well-mixed number, so that texts of few different characters hash well. */
@@ -124,27 +150,32 @@ function spread(code: number): number {
 
 function mix(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return (mixed ^ (mixed >>> 13)) >>> 0;
+  return mixed ^ (mixed >>> 13);
 }
 
-/** Bits by 32-bit hashes. */
+/** Bits by hashes: 2^10 to 2^32 of them, at least as many as asked for where possible. */
 class BitSet {
-  readonly #words: Uint32Array;
-  readonly #scale: number;
+  readonly #words: Int32Array;
+  readonly #shift: number;
 
   constructor(bits: number) {
-    this.#words = new Uint32Array(Math.ceil(Math.min(bits, 2 ** 32) / 32));
-    this.#scale = (this.#words.length * 32) / 2 ** 32;
+    const power = Math.min(32, Math.max(10, Math.ceil(Math.log2(bits))));
+    this.#words = new Int32Array(2 ** (power - 5));
+    this.#shift = 32 - power;
   }
 
   has(hash: number): boolean {
-    const bit = Math.floor(hash * this.#scale);
+    const bit = mix(hash) >>> this.#shift;
     return ((this.#words[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
   }
 
-  add(hash: number): void {
-    const bit = Math.floor(hash * this.#scale);
-    this.#words[bit >>> 5] = (this.#words[bit >>> 5] ?? 0) | (1 << (bit & 31));
+  /** @returns whether it was there */
+  add(hash: number): boolean {
+    const bit = mix(hash) >>> this.#shift;
+    const word = this.#words[bit >>> 5] ?? 0;
+    if ((word & (1 << (bit & 31))) !== 0) return true;
+    this.#words[bit >>> 5] = word | (1 << (bit & 31));
+    return false;
   }
 }
 
@@ -152,12 +183,10 @@ class BitSet {
 class WindowTable {
   readonly #codes: Uint16Array;
   readonly #size: number;
-  #hashes = new Uint32Array(1 << 12);
+  #hashes = new Int32Array(1 << 12);
   /** Position plus one; 0 where the place is free. */
   #positions = new Uint32Array(1 << 12);
   #used = 0;
-  /** The last two windows found equal: where the next ones follow on both sides, one character decides. */
-  #last = { own: -2, first: -2 };
 
   constructor(codes: Uint16Array, size: number) {
     this.#codes = codes;
@@ -167,12 +196,9 @@ class WindowTable {
   /** Where this window first occurred, which is here when it is new. */
   firstOccurrence(hash: number, position: number): number {
     const mask = this.#hashes.length - 1;
-    let place = hash & mask;
+    let place = mix(hash) & mask;
     for (let found = this.#positions[place] ?? 0; found !== 0; found = this.#positions[place] ?? 0) {
-      if (this.#hashes[place] === hash && this.#isSame(found - 1, position)) {
-        this.#last = { own: position, first: found - 1 };
-        return found - 1;
-      }
+      if (this.#hashes[place] === hash && this.#isSame(found - 1, position)) return found - 1;
       place = (place + 1) & mask;
     }
     this.#hashes[place] = hash;
@@ -184,20 +210,19 @@ class WindowTable {
 
   #isSame(first: number, own: number): boolean {
     const codes = this.#codes;
-    const follows = own === this.#last.own + 1 && first === this.#last.first + 1;
-    for (let index = follows ? this.#size - 1 : 0; index < this.#size; index += 1) if (codes[first + index] !== codes[own + index]) return false;
+    for (let index = 0; index < this.#size; index += 1) if (codes[first + index] !== codes[own + index]) return false;
     return true;
   }
 
   #grow(): void {
     const [hashes, positions] = [this.#hashes, this.#positions];
-    this.#hashes = new Uint32Array(hashes.length * 2);
+    this.#hashes = new Int32Array(hashes.length * 2);
     this.#positions = new Uint32Array(hashes.length * 2);
     const mask = this.#hashes.length - 1;
     for (let index = 0; index < hashes.length; index += 1) {
       const position = positions[index] ?? 0;
       if (position === 0) continue;
-      let place = (hashes[index] ?? 0) & mask;
+      let place = mix(hashes[index] ?? 0) & mask;
       while (this.#positions[place] !== 0) place = (place + 1) & mask;
       this.#hashes[place] = hashes[index] ?? 0;
       this.#positions[place] = position;
