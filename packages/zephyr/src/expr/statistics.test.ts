@@ -44,10 +44,10 @@ test("no row is passed over for which the expression is true", () => {
       if (!may) pruned += 1;
       expect(may || !matches, formatExpr(expr.node)).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: 800 },
   );
   // It is of use: many of the random expressions are ruled out.
-  expect(pruned).toBeGreaterThan(100);
+  expect(pruned).toBeGreaterThan(40);
 });
 
 const known = new Map<string, ValueStatistics>([
