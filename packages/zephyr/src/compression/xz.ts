@@ -9,7 +9,7 @@ const memoryLimit = 2 ** 28;
 interface Lzma {
   readonly CONCATENATED: number;
   readonly TELL_UNSUPPORTED_CHECK: number;
-  createStream(coder: "streamDecoder", options: { readonly flags: number; readonly memlimit: number }): Transform;
+  createStream(coder: "streamDecoder", options: { readonly flags: number; readonly memlimit: number; readonly bufsize: number }): Transform;
 }
 
 /** Reasons by the library's names. */
@@ -43,7 +43,7 @@ export async function* unxzChunks(path: string, packed: AsyncIterable<Uint8Array
       yield chunk;
     }
   };
-  const decoder = lzma.createStream("streamDecoder", { flags: lzma.CONCATENATED | lzma.TELL_UNSUPPORTED_CHECK, memlimit: memoryLimit });
+  const decoder = lzma.createStream("streamDecoder", { flags: lzma.CONCATENATED | lzma.TELL_UNSUPPORTED_CHECK, memlimit: memoryLimit, bufsize: 1 << 20 });
   try {
     yield* through(counted(), decoder);
   } catch (cause) {
