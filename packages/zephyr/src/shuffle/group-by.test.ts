@@ -114,3 +114,9 @@ test("what two groupBys by one key give is joined shard by shard", async () => {
     expect(count ?? 0).toBe(words.slice(4).filter((each) => each.word === word).length);
   }
 });
+
+test("Merge join: unequal numbers of shards are refused, and told", async () => {
+  const [left, right] = [2, 3].map((shards) => Dataset.fromArray(words, { shards })) as [Dataset<Word>, Dataset<Word>];
+  const joining = left.sortedMergeJoin(right, { leftKey: ({ at }) => at, rightKey: ({ at }) => at }).toArray();
+  await expect(joining).rejects.toMatchObject({ code: "ZEPHYR_UNEQUAL_SHARDS" });
+});
