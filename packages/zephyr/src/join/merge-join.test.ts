@@ -51,7 +51,7 @@ test("Merge join: duplicate keys on both sides, inner and left, at any memory: a
       const right = rights.map((id, at) => ({ id, right: at }));
       expect(await joined(left, right, { how, memoryBytes })).toEqual(nestedLoops(left, right, how));
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
   expect(await readdir(directory)).toEqual([]);
 });

@@ -61,7 +61,7 @@ test("canonical bytes compare as keys do, for any two keys", () => {
     fc.property(near, ([a, b]) => {
       expect(Math.sign(bytesOf(a).compare(bytesOf(b)))).toBe(Math.sign(compareKeys(a, b)));
     }),
-    { numRuns: 2000 },
+    { numRuns: 800 },
   );
 });
 
@@ -93,7 +93,7 @@ test("keys come back, numbers for the bigints that they equal", () => {
       expect(back).toStrictEqual(oneForm(key));
       if (exact && !JSON.stringify(key, (_name, value: unknown) => (Object.is(value, -0) ? "-0" : typeof value === "bigint" ? `${String(value)}n` : value)).includes("-0")) expect(back).toEqual(key);
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   );
 });
 

@@ -30,7 +30,7 @@ test("what is written is read, whatever it is; no other file is left", async () 
       expect(written).toEqual({ path, records: values.length, bytes: (await readFile(path)).length });
       expect(await collect(readRecordFile(path, { storage }))).toStrictEqual(values);
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
   expect(await readdir(join(directory, "any"))).toEqual(["records"]);
 });
@@ -67,7 +67,7 @@ test("one wrong byte anywhere, or any part missing at the end: an error that nam
       expect(await read(content)).toMatchObject({ code: "ZEPHYR_BAD_RECORD_FILE", data: { path: bad } });
       expect(await read(whole.subarray(0, at))).toMatchObject({ code: "ZEPHYR_BAD_RECORD_FILE", data: { path: bad } });
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
   await rm(bad);
   await expect(collect(readRecordFile(bad, { storage }))).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD_FILE", data: { path: bad } });
