@@ -1,5 +1,6 @@
-import { type Entry, type EndpointHandle, irisCtx, loadEntry, MarinError } from "@marin/iris";
+import { type Entry, irisCtx, loadEntry, MarinError } from "@marin/iris";
 import { counted, type Counters } from "./context.js";
+import { registerWorker } from "./presence.js";
 
 /** One item of `mapShards`, as a worker gets it. */
 export interface ShardTask {
@@ -25,21 +26,14 @@ export interface ShardAnswer {
   readonly counters: Counters;
 }
 
-/** What this worker has done for a run, and how it is known meanwhile. */
-interface Presence {
-  done: number;
-  readonly endpoint: Promise<EndpointHandle>;
-}
-
-const presences = new Map<string, Presence>();
-/** Items finished for a run; a worker that registers anew goes on counting. */
+/** Items finished, by run. */
 const finished = new Map<string, number>();
 
 /** Works on one item, in a worker's context. */
 export async function runShard({ run, name, work, item, index, reportProgress }: ShardTask): Promise<ShardAnswer> {
   const context = irisCtx();
   context.signal.throwIfAborted();
-  const presence = await present(run, name);
+  await registerWorker(run, name);
   const load = await loadEntry(work);
   let answer: ShardAnswer;
   try {
@@ -49,30 +43,13 @@ export async function runShard({ run, name, work, item, index, reportProgress }:
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("ZEPHYR_ITEM_FAILED", `"${name}" failed at item ${String(index)} ({item}): ${reason}`, { data: { name, index, item: index }, cause });
   }
-  presence.done += 1;
-  finished.set(run, presence.done);
-  if (reportProgress) context.progress({ done: presence.done, unit: "items" });
+  const done = (finished.get(run) ?? 0) + 1;
+  finished.set(run, done);
+  if (reportProgress) context.progress({ done, unit: "items" });
   return answer;
 }
 
 /** Forgets a run that worked in this process. */
 export function endRun(run: string): void {
   finished.delete(run);
-}
-
-/** Registers this worker for a run, once; taken back when the worker's context ends. */
-async function present(run: string, name: string): Promise<Presence> {
-  const known = presences.get(run);
-  if (known !== undefined) return known;
-  const context = irisCtx();
-  const { registry, taskIndex, numTasks, jobId } = context;
-  const endpoint = registry.register(`zephyr/${name}/${run.slice(0, 8)}/${String(taskIndex)}`, `pid:${String(process.pid)}`, { jobId, numTasks: String(numTasks) });
-  const presence: Presence = { done: finished.get(run) ?? 0, endpoint };
-  presences.set(run, presence);
-  context.onExit(async () => {
-    presences.delete(run);
-    await (await presence.endpoint).close();
-  });
-  await presence.endpoint;
-  return presence;
 }

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger, entry, type TaskProgress, withLocalContext } from "@marin/iris";
+import { createLogger, entry, type Registry, silentLogger, type TaskProgress, withLocalContext } from "@marin/iris";
 import { afterAll, expect, test, vi } from "vitest";
 import { tree } from "../../test/killed-pipeline.js";
 import { type failAt5, plainPipeline, shuffledPipeline, wordsOf } from "../../test/fixtures/pipeline-work.js";
@@ -23,12 +23,25 @@ test("results, files and counts are the same in this process and with workers; n
   await mkdir(temporary);
   vi.stubEnv("TMPDIR", temporary);
   const runs = [];
-  for (const options of [{}, { workers: 2 }]) {
+  const registered: string[] = [];
+  const living = new Set<string>();
+  const registry: Registry = {
+    register: async (name) => {
+      registered.push(name.replace(/\/[0-9a-f]{8}\//, "/run/"));
+      living.add(name);
+      return { close: async () => void living.delete(name) };
+    },
+    resolve: async () => undefined,
+  };
+  for (const options of [{}, { workers: 2, name: "words" }]) {
     const out = place();
-    const { results, counters, stages } = await execute(shuffledPipeline({ ...small, out }), options);
+    const { results, counters, stages } = await withLocalContext({ registry, log: silentLogger }, () => execute(shuffledPipeline({ ...small, out }), options));
     runs.push({ results: results.map(({ path, ...rest }) => ({ ...rest, path: path.slice(out.length) })), counters, stages, tree: await tree(out) });
   }
   expect(runs[1]).toEqual(runs[0]);
+  // Workers are known while they work for an execution, each once, and no longer.
+  expect(registered.sort()).toEqual(["zephyr/words/run/0", "zephyr/words/run/1"]);
+  expect(living.size).toBe(0);
   const [first] = runs;
   expect(first?.results.map(({ path }) => path)).toEqual([0, 1, 2, 3, 4].map((shard) => `/words-0000${String(shard)}-of-00005.jsonl`));
   const all = [...Array(8).keys()].flatMap((seed) => [...wordsOf(0, seed)]);

@@ -25,12 +25,12 @@ export interface ScratchPlan {
  * attempt that finished it: those of other attempts, which were interrupted or come late, are never looked at.
  */
 export class Scratch implements AsyncDisposable {
+  /** Names this execution, and keeps its attempts apart from those of earlier ones. */
+  readonly run = randomBytes(6).toString("hex");
   readonly #directory: StoragePath;
   readonly #storage: Storage;
   readonly #temporary: boolean;
   readonly #lock: DirectoryLock | undefined;
-  /** Keeps the attempts of this execution apart from those of earlier ones. */
-  readonly #run = randomBytes(6).toString("hex");
   #attempts = 0;
 
   private constructor(directory: StoragePath, storage: Storage, temporary: boolean, lock: DirectoryLock | undefined) {
@@ -72,7 +72,7 @@ export class Scratch implements AsyncDisposable {
 
   /** A name for one attempt at a shard, and what the paths of its files begin with. */
   attempt(stage: number, shard: number): { readonly attempt: string; readonly prefix: string } {
-    const attempt = `${this.#run}-${String(this.#attempts++)}`;
+    const attempt = `${this.run}-${String(this.#attempts++)}`;
     return { attempt, prefix: `${String(this.#stage(stage).join(`${padded(shard)}-${attempt}`))}/` };
   }
 

@@ -9,6 +9,8 @@ import { type ReadyShard, type ShardPlace, shardRecords } from "./shard-input.js
 
 /** One attempt at one shard of a stage. */
 export interface ShardTask {
+  /** Names the execution among all. */
+  readonly run: string;
   /** Name of the execution, in messages. */
   readonly name: string;
   readonly stage: number;

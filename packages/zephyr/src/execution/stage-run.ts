@@ -114,7 +114,7 @@ export class StageRun {
       const { attempt, prefix } = scratch.attempt(stage, shard);
       progress?.started(shard, work.label);
       try {
-        return await runTask({ name, stage, shard, shards: shards.length, attempt, work, output, prefix, memoryBytes }, signal);
+        return await runTask({ run: scratch.run, name, stage, shard, shards: shards.length, attempt, work, output, prefix, memoryBytes }, signal);
       } catch (error) {
         if (signal.aborted || !isMarinError(error, "FRAY_WORKER_LOST")) throw error;
         losses += 1;
