@@ -8,6 +8,9 @@ import { align } from "./table.js";
 import { listing, oneOf, UsageError, wholeNumber } from "./usage.js";
 
 const SECTIONS: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<DataSection> }>> = {
+  jsonl: { about: "200 MB of JSON Lines read, parsed and filtered in one process, beside node:readline and DuckDB", load: () => import("./data/jsonl.js") },
+  pipeline: { about: "200 MB of JSON Lines, packed with gzip, filtered and mapped to Parquet, beside DuckDB and datatrove", load: () => import("./data/pipeline.js") },
+  workers: { about: "the same plan in this process, by threads and by processes", load: () => import("./data/workers.js") },
   shuffle: { about: "groupBy of 1 GB in 2 million rows, one key having 30 %, in a heap of 256 MB, beside DuckDB with the same limit", load: () => import("./data/shuffle.js") },
 };
 const SECTION_NAMES = Object.keys(SECTIONS);

@@ -23,7 +23,7 @@ export async function readTextFile(path: string, options: Pick<ChunkOptions, "st
 /** Plain text: a file is one record, `{ text }`. */
 export const textFormat: Format = {
   name: "text",
-  endings: [".txt", ".md"],
+  endings: [".txt", ".text", ".md"],
   finishes: true,
   async *read(input) {
     const bytes = await gatherText(input.path, input.chunks());
