@@ -68,6 +68,31 @@ describe.each([1, 2] as const)("Writer interop: pages of version %d", (pageVersi
   });
 });
 
+test("Writer interop: parquet-wasm reads unsigned integers, zeros of both signs, and a file without rows", async () => {
+  const path = join(directory, "strict.parquet");
+  const schema = { small: "uint8", middle: "uint16", large: "uint32", huge: "uint64", zero: "float64" } as const;
+  const rows = Array.from({ length: 20 }, (_, index) => ({ small: 255, middle: 65_535, large: 4_294_967_295, huge: 2n ** 64n - 1n, zero: index % 2 === 0 ? 0 : -0 }));
+  const back = async (): Promise<unknown> => fromArrowTable(tableFromIPC(readWasm(await readFile(path)).intoIPCStream()));
+  await writeParquet(path, rows, { schema });
+  expect(await back()).toEqual({ schema, records: rows });
+  await writeParquet(path, [], { schema });
+  expect(await back()).toEqual({ schema, records: [] });
+});
+
+test("batch mode: Arrow tables of the chosen columns, one a row group, equal to the records", async () => {
+  const path = join(directory, "tables.parquet");
+  await writeParquet(path, interopRows, { schema: interopSchema, rowGroupRows: 4 });
+  const columns = ["big", "ubig", "double", "money", "stamp", "pairs", "map"];
+  const found: unknown[] = [];
+  for await (const table of new ParquetReader({ path, columns, rows: { start: 1, end: 6 } }).tables()) {
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(columns);
+    found.push(...(await fromArrowTable(table)).records);
+  }
+  expect(found).toEqual(interopRows.slice(1).map((row) => Object.fromEntries(columns.map((name) => [name, row[name]]))));
+  await writeParquet(path, [{ x: 1, y: 2n }, { x: -1, y: 3n }], { schema: { x: "int32", y: "int64" } });
+  for await (const table of new ParquetReader({ path }).tables()) expect([...(table.getChild("y") ?? [])]).toEqual([2n, 3n]);
+});
+
 test("Writer interop: pages of version 1 in snappy open in parquetjs-lite itself", async () => {
   const path = join(directory, "lite.parquet");
   const rows = Array.from({ length: 50 }, (_, index) => ({ id: index, text: `text ${String(index % 5)}`, score: index % 7 === 0 ? null : index / 4 }));
