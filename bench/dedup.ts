@@ -33,7 +33,7 @@ interface Part {
 
 const dupekit = (work: string, name = "dupekit"): Side => ({ name, program: "dupekit-dedup.ts", flags: ["--work", work] });
 const npm = (work: string, name: string, share?: number): Side => ({ name, program: "npm-dedup.mjs", flags: ["--work", work], ...(share === undefined ? {} : { share }) });
-const inPython = (library: string, share: number): Side => ({ name: library, program: "dedup_minhash.py", flags: ["--library", library], python: true, share });
+const inPython = (library: string, share: number, name = library, flags: readonly string[] = []): Side => ({ name, program: "dedup_minhash.py", flags: ["--library", library, ...flags], python: true, share });
 
 const SECTIONS = {
   minhash: {
@@ -47,6 +47,7 @@ const SECTIONS = {
           dupekit("minhash-64", "dupekit, 64 bits"),
           npm("minhash-32", "minhash (npm)", 0.05),
           inPython("datasketch", 0.2),
+          inPython("datasketch", 0.1, "datasketch, before 2.0", ["--scheme", "legacy"]),
           inPython("rensa", 0.5),
           inPython("datatrove", 0.05),
         ],

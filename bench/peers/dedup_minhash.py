@@ -11,6 +11,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--library", required=True)
 parser.add_argument("--documents", required=True)
 parser.add_argument("--rounds", type=int, required=True)
+parser.add_argument("--scheme", help="datasketch: \"legacy\" for the permutations of its versions before 2.0")
 parser.add_argument("--work")
 parser.add_argument("--threads")
 arguments = parser.parse_args()
@@ -31,7 +32,7 @@ def with_datasketch():
 
     # Many at once, which makes the permutations once.
     def work():
-        MinHash.bulk([[shingle.encode() for shingle in shingles(text)] for text in documents], num_perm=128, seed=42)
+        MinHash.bulk([[shingle.encode() for shingle in shingles(text)] for text in documents], num_perm=128, seed=42, scheme=arguments.scheme)
 
     return work
 

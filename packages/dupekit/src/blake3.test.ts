@@ -43,7 +43,7 @@ test("any number of chunks and any length: kernels and portable code agree", () 
       const data = input.subarray(17, 17 + length);
       expect(hex(blake3(data))).toBe(hex(blake3Portable(data)));
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 
