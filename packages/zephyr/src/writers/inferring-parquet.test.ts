@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStorage } from "@marin/iris";
 import { DuckDBInstance } from "@duckdb/node-api";
+import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { collect } from "../../test/collect.js";
-import type { ParquetRecord } from "../parquet/types.js";
+import type { ParquetRecord, ParquetValue } from "../parquet/types.js";
 import { ParquetReader } from "../readers/parquet.js";
+import { inferSchema } from "../schema/schema-inference.js";
 import { InferringParquetWriter } from "./inferring-parquet.js";
 import { giveOneSchema } from "./one-schema.js";
 import { writeParquet } from "./parquet.js";
@@ -102,3 +104,42 @@ test("files of one dataset get one schema, empty ones too, and a second time not
     data: { column: "b", path: paths[2], record: 1, type: "list", other: { path: paths[1], record: 2, type: "string" } },
   });
 });
+
+/** Values that a column may hold beside each other. */
+const families: readonly fc.Arbitrary<ParquetValue>[] = [
+  fc.constantFrom<ParquetValue>(null, 1, -7, 0.5, NaN, 3n),
+  fc.constantFrom<ParquetValue>(null, 5, -(2n ** 63n), 2n ** 63n - 1n),
+  fc.constantFrom<ParquetValue>(null, "", "ü"),
+  fc.constantFrom<ParquetValue>(null, new Date(5), new Date(-1)),
+  fc.constantFrom<ParquetValue>(null, [], [null], [1], [0.5, 2n], [[1]].flat()),
+  fc.constantFrom<ParquetValue>(null, { p: 1 }, { q: ["x"] }, { p: 0.5, q: null }, { r: { s: true } }),
+  fc.constantFrom<ParquetValue>(null, new Map([["k", 1]]), new Map([["l", 0.5]]), new Map()),
+];
+const anyRecords = fc
+  .tuple(...["a", "b", "c"].map((name) => fc.constantFrom(...families).map((family) => [name, family] as const)))
+  .chain((columns) => fc.array(fc.record(Object.fromEntries(columns), { requiredKeys: [] }).map((record) => ({ ...record }) as ParquetRecord), { minLength: 1, maxLength: 20 }))
+  .filter((records) => records.some((record) => Object.keys(record).length > 0));
+
+/** A value as it is compared: a number and a bigint are equal when their values are, and what is missing is null. */
+function plain(value: unknown): unknown {
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Map) return new Map([...(value as ReadonlyMap<unknown, unknown>)].map(([key, item]) => [key, plain(item)]));
+  if (typeof value !== "object" || value === null || value instanceof Date) return value ?? null;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, field]) => [name, plain(field)] as const)
+      .filter(([, field]) => field !== null),
+  );
+}
+
+test("any records, with a row group every few: every value is read back, however often the schema widens", () =>
+  fc.assert(
+    fc.asyncProperty(anyRecords, fc.integer({ min: 1, max: 6 }), async (records, rowGroupRows) => {
+      await writeParquet(path, records, { rowGroupRows });
+      const back = await read(path);
+      expect(back.map(plain)).toEqual(records.map(plain));
+      expect(await new ParquetReader({ path }).schema()).toEqual(await inferSchema(records));
+    }),
+    { numRuns: 12 },
+  ));
