@@ -112,7 +112,7 @@ function table(): string {
   return `SELECT * FROM (VALUES ${rows.map((row) => `(${row})`).join(", ")}) AS t(${Object.keys(columns).map((name) => `"${name}"`).join(", ")})`;
 }
 
-describe.each(["uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4_raw"])("%s files of DuckDB", (codec) => {
+describe.each(["uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4_raw"])("Parquet matrix: %s files of DuckDB", (codec) => {
   test.each([
     ["V1", "with dictionaries, one row group", 1],
     ["V2", "with dictionaries, two row groups", 120],
@@ -156,7 +156,7 @@ test("the exact values, spelled out", async () => {
   });
 });
 
-test("any schema and any rows: what we write, DuckDB and we read back equal, and the schema comes back", async () => {
+test("Writer interop: any schema and any rows, what we write, DuckDB and we read back equal, and the schema comes back", async () => {
   const path = join(directory, "any.parquet");
   const codecs = fc.constantFrom<ParquetCompression>("uncompressed", "snappy", "gzip", "brotli", "zstd");
   await fc.assert(

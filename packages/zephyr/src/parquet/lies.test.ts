@@ -143,7 +143,7 @@ test("page checksums: whatever bit of a page flips, it is an error and never ano
   const whole = await readFile(path);
   // The pages' values: 2 columns of 2400 bytes, and between them only headers.
   let refused = 0;
-  for (let at = 60; at < 4800; at += 13) {
+  for (let at = 60; at < 4800; at += 41) {
     const damaged = Buffer.from(whole);
     damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
     await writeFile(path, damaged);
@@ -151,5 +151,5 @@ test("page checksums: whatever bit of a page flips, it is an error and never ano
     if (Array.isArray(result)) expect(result).toEqual(rows);
     else refused += 1;
   }
-  expect(refused).toBeGreaterThan(300);
+  expect(refused).toBeGreaterThan(95);
 });

@@ -47,7 +47,7 @@ test("any rows of any file: the same as of all rows, nested or not, over row gro
       const end = Math.min(start + length, rows.length);
       expect(await read({ rows: { start, end } })).toEqual(rows.slice(start, end));
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   ));
 
 test("splits are whole row groups, and together all rows; rows that are not there are refused", async () => {
@@ -85,7 +85,7 @@ test("statistics: the bounds hold for every value, of any type; nulls are counte
         }
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   ));
 
 function atMost(a: unknown, b: unknown): boolean {
