@@ -14,7 +14,7 @@ export type { ProcessingOptions, ProcessingProgress } from "./processing/progres
 export { sourceFingerprint } from "./processing/source-fingerprint.js";
 export { splitOf, type Split, type SplitRule } from "./processing/split-rule.js";
 export { tokenizeDocuments, type TokenizeOptions } from "./processing/tokenize-documents.js";
-export type { TokenizedDocuments } from "./processing/tokenize-shard.js";
+export { tokenCacheWriter, type TokenCacheSummary, type TokenizedDocuments } from "./processing/tokenize-shard.js";
 export { loadTokenizer, type Tokenizer } from "./processing/tokenizer/tokenizer.js";
 export { trainTokenizer, type TrainedTokenizer, type TrainTokenizerOptions } from "./processing/tokenizer/train-tokenizer.js";
 export type {

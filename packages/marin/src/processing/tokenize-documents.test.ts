@@ -1,10 +1,12 @@
 import { TokenStore } from "@marin/levanter";
+import { bind, Dataset } from "@marin/zephyr";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeDocuments } from "../../test/write-documents.js";
 import { tokenizeDocuments } from "./tokenize-documents.js";
+import { openTokenCache, tokenCacheWriter } from "./tokenize-shard.js";
 import { loadTokenizer } from "./tokenizer/tokenizer.js";
 import { trainTokenizer } from "./tokenizer/train-tokenizer.js";
 
@@ -27,6 +29,13 @@ test("the store holds each text's tokens and an end of text, and counts the text
     expect(store.byteCount).toBe(Buffer.byteLength(texts.join("")));
     expect(counts).toEqual({ documents: 3, tokens: store.tokenCount, bytes: store.byteCount });
     expect(store.vocabSize).toBe(280);
+
+    const parts = await Dataset.fromFiles<{ text: string }>(join(root, "documents/*.parquet"))
+      .writeTokenCache(join(root, "cache-{shard}"), { writer: bind(tokenCacheWriter, tokenizerPath), marker: "ledger.json" })
+      .toArray();
+    expect(parts).toEqual([{ path: join(root, "cache-0"), records: 3, bytes: store.byteCount, skipped: false }]);
+    expect([...(await TokenStore.open(join(root, "cache-0"))).tokens]).toEqual([...store.tokens]);
+    await expect(openTokenCache(tokenizerPath, { path: "gs://bucket/cache" })).rejects.toMatchObject({ code: "MARIN_NOT_LOCAL" });
   } finally {
     await rm(root, { recursive: true });
   }
