@@ -9,9 +9,6 @@ export interface CleanOptions {
   readonly punctuation?: Punctuation;
 }
 
-/** No text of more units (characters of UTF-16) goes through the kernels. */
-export const mostKernelUnits = 2 ** 26;
-
 /**
  * Text as near-duplicate detection sees it: lower case, punctuation and symbols dropped, white space runs as one space,
  * none at the ends.
@@ -20,7 +17,7 @@ export const mostKernelUnits = 2 ** 26;
  */
 export function cleanText(text: string, options: CleanOptions = {}): string {
   const punctuation = checkedPunctuation(options.punctuation);
-  const kernels = text.length > mostKernelUnits ? undefined : kernelsFor(cleanBytes(text.length));
+  const kernels = kernelsFor(cleanBytes(text.length));
   if (kernels === undefined) return cleanGenerally(text, punctuation);
   const { at, units } = cleanInto(kernels, text, punctuation);
   return kernels.buffer.toString("utf16le", at, at + units * 2);

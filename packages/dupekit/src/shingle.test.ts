@@ -58,6 +58,18 @@ test("tokens of a text come from its tokenizer, and shingle like any numbers", (
   expect(jaccard(shingles([1, 2, 3, 4], { size: 2, bits: 64 }), shingles([2, 3, 4, 5], { size: 2, bits: 64 }))).toBe(0.5);
 });
 
+test("a text of megabytes has the shingles of its parts", () => {
+  const part = `${Array.from({ length: 1000 }, (_, index) => `Word “${String(index)}”,`).join(" ")} `;
+  const [words, copies] = [2000, 600];
+  for (const bits of [32, 64] as const) {
+    const short = shingleSequence(part.repeat(2), { bits });
+    const long = shingleSequence(part.repeat(copies), { bits });
+    expect(long.length).toBe(words * copies - 4);
+    const samples = Array.from({ length: 500 }, (_, index) => (index * 7919 * 311) % long.length);
+    expect(samples.filter((at) => long[at] !== short[at % words])).toEqual([]);
+  }
+});
+
 test("values are the same in every later version", () => {
   expect(Array.from(shingleSequence("The quick brown fox", { size: 3 }))).toMatchInlineSnapshot(`
     [

@@ -1,5 +1,5 @@
 import type { Punctuation } from "./clean-table.js";
-import { checkedPunctuation, cleanBytes, cleanInto, cleanText, mostKernelUnits, wordsInto } from "./clean-text.js";
+import { checkedPunctuation, cleanBytes, cleanInto, cleanText, wordsInto } from "./clean-text.js";
 import { littleEndianBytes } from "./endian.js";
 import { murmur3Words } from "./hash.js";
 import type { HashArray } from "./minhash.js";
@@ -96,7 +96,7 @@ const unitBytes = { 32: 4, 64: 3 + 4 + 8 } as const;
 
 function ofText(text: string, shingling: TextShingling): HashArray {
   const { unit, size, bits, punctuation } = shingling;
-  const kernels = text.length > mostKernelUnits ? undefined : kernelsFor(cleanBytes(text.length) + text.length * unitBytes[bits]);
+  const kernels = kernelsFor(cleanBytes(text.length) + text.length * unitBytes[bits]);
   if (kernels === undefined) return ofTextPortable(text, shingling);
   const { run } = kernels;
   if (bits === 32 && unit === "word") {

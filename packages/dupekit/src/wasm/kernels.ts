@@ -36,8 +36,8 @@ interface WebAssemblyApi {
 const pageBytes = 65_536;
 /** A call that needs more gets an instance of its own, since the memory of an instance never shrinks. */
 const sharedBytes = 32 * 2 ** 20;
-/** No call uses the kernels for more, which is well below the 4 GiB that they can address. */
-const mostBytes = 1.5 * 2 ** 30;
+/** No call uses the kernels for more: they can address 4 GiB. */
+const mostBytes = 3.5 * 2 ** 30;
 
 /**
  * An instance of the kernels with views of its memory. The memory belongs to whoever runs: nothing in it outlives a call, but what is below `free`.
