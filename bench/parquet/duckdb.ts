@@ -38,10 +38,10 @@ export async function copyRows(path: string, rows: readonly Row[], compression: 
 
 export const side: Side = {
   version: `DuckDB ${version()}`,
-  async *read(path, columns) {
+  read: async (path, columns, each) => {
     const connection = await connect();
     const result = await connection.stream(`SELECT ${columns === undefined ? "*" : columns.join(", ")} FROM read_parquet('${path}')`);
-    yield* result.yieldRowObjects();
+    for await (const rows of result.yieldRowObjects()) rows.forEach(each);
     connection.closeSync();
   },
   write: (path, rows) => copyRows(path, rows, "zstd"),

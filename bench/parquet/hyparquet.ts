@@ -13,7 +13,7 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 export const side: Side = {
   version: "hyparquet 1.33.0, hyparquet-writer 0.17.0",
-  async *read(path, columns) {
+  read: async (path, columns, each) => {
     const handle = await open(path);
     const { size } = await handle.stat();
     const file = {
@@ -28,7 +28,8 @@ export const side: Side = {
     let rowStart = 0;
     for (const { num_rows: rows } of metadata.row_groups) {
       const rowEnd = rowStart + Number(rows);
-      yield await parquetReadObjects({ file, metadata, rowStart, rowEnd, compressors: { ZSTD: (bytes) => decoder.decodeSync(asBuffer(bytes)) }, ...(columns === undefined ? {} : { columns: [...columns] }) });
+      const found = await parquetReadObjects({ file, metadata, rowStart, rowEnd, compressors: { ZSTD: (bytes) => decoder.decodeSync(asBuffer(bytes)) }, ...(columns === undefined ? {} : { columns: [...columns] }) });
+      found.forEach(each);
       rowStart = rowEnd;
     }
     await handle.close();

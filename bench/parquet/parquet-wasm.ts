@@ -8,13 +8,9 @@ const types = { int64: Int64, string: Utf8, int32: Int32, float64: Float64, floa
 
 export const side: Side = {
   version: "parquet-wasm 0.8.0",
-  async *read(path, columns) {
+  read: async (path, columns, each) => {
     const table = tableFromIPC(readParquet(await readFile(path), columns === undefined ? {} : { columns: [...columns] }).intoIPCStream());
-    for (const batch of table.batches) {
-      const rows: Record<string, unknown>[] = [];
-      for (const row of batch) rows.push(row.toJSON());
-      yield rows;
-    }
+    for (const batch of table.batches) for (const row of batch) each(row.toJSON());
   },
   write: async (path, rows) => {
     // apache-arrow takes times as milliseconds.

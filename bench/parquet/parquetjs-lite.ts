@@ -11,10 +11,10 @@ const { default: library } = (await import("parquetjs-lite")) as { readonly defa
 
 export const side: Side = {
   version: "parquetjs-lite 0.8.7",
-  async *read(path, columns) {
+  read: async (path, columns, each) => {
     const reader = await library.ParquetReader.openFile(path.replace(/\.parquet$/, ".snappy.parquet"));
     const cursor = reader.getCursor(columns);
-    for (let row = await cursor.next(); row !== null; row = await cursor.next()) yield [row];
+    for (let row = await cursor.next(); row !== null; row = await cursor.next()) each(row);
     await reader.close();
   },
 };

@@ -4,8 +4,9 @@ import { COLUMNS, ROW_GROUP_ROWS, type Row } from "./workload.js";
 
 export const side: Side = {
   version: `nodejs-polars ${polars.version}`,
-  async *read(path, columns) {
-    yield polars.readParquet(path, columns === undefined ? {} : { columns: [...columns] }).toRecords() as Record<string, unknown>[];
+  read: (path, columns, each) => {
+    (polars.readParquet(path, columns === undefined ? {} : { columns: [...columns] }).toRecords() as Record<string, unknown>[]).forEach(each);
+    return Promise.resolve();
   },
   write: (path, rows) => {
     const frame = polars.DataFrame(Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, rows.map((row) => row[name as keyof Row])])));

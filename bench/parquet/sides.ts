@@ -3,8 +3,8 @@ import type { Row } from "./workload.js";
 /** What one library does with the workload. */
 export interface Side {
   readonly version: string;
-  /** Rows of a file as objects, in batches; only these columns where they are given. */
-  read?(path: string, columns: readonly string[] | undefined): AsyncIterable<readonly Readonly<Record<string, unknown>>[]>;
+  /** Hands over each row of a file as an object; only these columns where they are given. */
+  read?(path: string, columns: readonly string[] | undefined, each: (row: Readonly<Record<string, unknown>>) => void): Promise<void>;
   /** Writes rows to a zstd file with the benchmark's row groups. */
   write?(path: string, rows: readonly Row[]): Promise<void>;
 }

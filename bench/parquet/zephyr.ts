@@ -6,9 +6,8 @@ const schema: ParquetSchema = Object.fromEntries(Object.entries(COLUMNS).map(([n
 
 export const side: Side = {
   version: "zephyr",
-  async *read(path, columns) {
-    // One by one: what a user's `for await` does.
-    for await (const row of new ParquetReader({ path, ...(columns === undefined ? {} : { columns }) })) yield [row];
+  read: async (path, columns, each) => {
+    for await (const row of new ParquetReader({ path, ...(columns === undefined ? {} : { columns }) })) each(row);
   },
   write: async (path, rows) => {
     await writeParquet(path, rows as never, { schema, rowGroupRows: ROW_GROUP_ROWS });

@@ -18,9 +18,9 @@ let seen = 0;
 async function once(): Promise<void> {
   if (values.phase === "write") return side.write?.(values.path, rows);
   seen = 0;
-  for await (const batch of side.read?.(values.path, values.phase === "columns" ? TWO_COLUMNS : undefined) ?? []) {
-    for (const row of batch) seen += values.phase === "columns" ? Number(row["id"] !== undefined) : (row["text"] as string).length;
-  }
+  await side.read?.(values.path, values.phase === "columns" ? TWO_COLUMNS : undefined, (row) => {
+    seen += values.phase === "columns" ? Number(row["id"] !== undefined) : (row["text"] as string).length;
+  });
 }
 
 const times: { seconds: number; cpuSeconds: number }[] = [];

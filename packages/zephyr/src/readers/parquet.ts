@@ -137,11 +137,39 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
     return splits;
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-    for await (const batch of this.batches()) {
-      // Not yield*, which takes several turns of the event loop for each record of an array.
-      for (const record of batch) yield record;
-    }
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    // Not a generator, which takes several turns of the event loop for each record: most records are there already.
+    const batches = this.batches();
+    let batch: readonly T[] = [];
+    let at = 0;
+    const following = async (): Promise<IteratorResult<T, undefined>> => {
+      for (;;) {
+        if (at < batch.length) return { done: false, value: batch[at++] as T };
+        const next = await batches.next();
+        if (next.done === true) return { done: true, value: undefined };
+        batch = next.value;
+        at = 0;
+      }
+    };
+    let last: Promise<IteratorResult<T, undefined>> | undefined;
+    return {
+      next: () => {
+        if (last === undefined && at < batch.length) return Promise.resolve({ done: false, value: batch[at++] as T });
+        // Who asks for several at once gets them one after the other.
+        const asked = last === undefined ? following() : last.then(following);
+        last = asked;
+        const settled = (): void => {
+          if (last === asked) last = undefined;
+        };
+        asked.then(settled, settled);
+        return asked;
+      },
+      return: async () => {
+        batch = [];
+        await batches.return(undefined);
+        return { done: true, value: undefined };
+      },
+    };
   }
 
   /** The records in the order of the file, a thousand or fewer at once: faster than one by one. */
