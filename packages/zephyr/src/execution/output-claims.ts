@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
-import { MarinError, type Storage, StoragePath } from "@marin/iris";
+import { MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
 import { existingOutput, type WriteSpec, type WrittenFile } from "../writers/write-spec.js";
+
+/** Directory of what is known of the outputs beside it. */
+const claims = ".zephyr";
 
 /** What is known of how an output file was made. */
 interface Claim {
@@ -61,11 +64,20 @@ export async function finishClaim({ write, path, fingerprint }: ClaimedOutput, {
   if (write.skipExisting) await writeClaim(claimPath(path), { format: 1, fingerprint, finished: true, records }, storage);
 }
 
+/** Removes what writers that were killed have left beside outputs on this machine's disk. */
+export async function sweepOutputs(paths: readonly string[]): Promise<void> {
+  const directories = new Set(paths.flatMap((path) => {
+    const { scheme, parent } = StoragePath.parse(path);
+    return scheme === "" ? [String(parent), String(parent.join(claims))] : [];
+  }));
+  for (const directory of directories) await removeDeadTemporaries(directory);
+}
+
 /** Beside the outputs, in a directory that listings pass over. */
 function claimPath(output: string): string {
   const path = StoragePath.parse(output);
   const name = path.name.length > 100 ? createHash("sha256").update(path.name).digest("hex") : path.name;
-  return String(path.parent.join(".zephyr", `${name}.json`));
+  return String(path.parent.join(claims, `${name}.json`));
 }
 
 async function readClaim(path: string, storage: Storage): Promise<Claim | undefined> {

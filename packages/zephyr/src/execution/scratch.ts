@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DirectoryLock, isMarinError, lockDirectory, MarinError, type Storage, StoragePath } from "@marin/iris";
+import { type DirectoryLock, isMarinError, lockDirectory, MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
 import type { StageReport } from "./options.js";
 import type { ShardOutcome } from "./shard-task.js";
 
@@ -111,6 +111,10 @@ export class Scratch implements AsyncDisposable {
 
   /** Removes what interrupted and late attempts at a stage's shards have left. */
   async removeStrays(stage: number, finished: Iterable<ShardOutcome>): Promise<void> {
+    if (this.#directory.scheme === "") {
+      await removeDeadTemporaries(String(this.#stage(stage)));
+      await removeDeadTemporaries(String(this.#directory));
+    }
     const used = new Set([...finished].map(({ shard, attempt }) => `${padded(shard)}-${attempt}`));
     for await (const entry of this.#storage.listDirectory(`${String(this.#stage(stage))}/`)) {
       if (entry.kind === "directory" && !used.has(StoragePath.parse(entry.path).name)) await this.#remove(StoragePath.parse(entry.path));

@@ -5,7 +5,7 @@ import type { ShardPlan, Stage } from "../plan/stage.js";
 import { finishWrite } from "../writers/write-spec.js";
 import type { StageResult } from "./hand-over.js";
 import type { Settings, StageReport } from "./options.js";
-import { claimOutput, finishClaim } from "./output-claims.js";
+import { claimOutput, finishClaim, sweepOutputs } from "./output-claims.js";
 import type { ProgressTeller } from "./progress.js";
 import type { Scratch } from "./scratch.js";
 import { type EarlierStages, readyShard } from "./shard-input.js";
@@ -60,6 +60,7 @@ export class StageRun {
     if (scratch.kept) await scratch.removeStrays(index, outcomes);
     const files = outcomes.flatMap((outcome) => (outcome.output.kind === "write" ? [outcome.output.file] : []));
     const written = output.kind === "write" ? await finishWrite(output.write, files, { storage: settings.storage, signal: settings.signal }) : undefined;
+    if (output.kind === "write") await sweepOutputs(output.paths);
     const report = {
       stage: index,
       name,
