@@ -48,7 +48,7 @@ export async function findPython(module: string, interpreters: readonly string[]
   const tried: string[] = [];
   for (const python of interpreters) {
     try {
-      const { stdout } = await run(python, ["-c", `import ${module}; print(${module}.__version__)`]);
+      const { stdout } = await run(python, ["-c", `import ${module}; print(getattr(${module}, "__version__", ""))`]);
       return { python, version: stdout.trim() };
     } catch (error) {
       tried.push(`${python}: ${failure(error)}`);
