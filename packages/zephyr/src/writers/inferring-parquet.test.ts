@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStorage } from "@marin/iris";
@@ -88,8 +88,9 @@ test("files of one dataset get one schema, empty ones too, and a second time not
   const paths = parts.map((_part, index) => join(directory, `${String(index)}.parquet`));
   for (const [index, part] of parts.entries()) await writeParquet(paths[index] ?? "", part, {});
   const storage = createStorage();
-  const rewritten = await giveOneSchema(paths, { storage, stored: {} });
-  expect(rewritten.map((file) => file.path)).toEqual([paths[0], paths[1], paths[3]]);
+  const finished = await giveOneSchema(paths, { storage, stored: {} });
+  expect(finished.map((file) => [file.path, file.rewritten])).toEqual(paths.map((file, index) => [file, index !== 2]));
+  for (const { path: file, bytes } of finished) expect((await stat(file)).size).toBe(bytes);
   for (const file of paths) expect(await described(file)).toEqual({ a: "DOUBLE", b: "BIGINT[]", c: "STRUCT(d VARCHAR)" });
   expect((await Promise.all(paths.map(read))).flat()).toEqual([
     { a: 1, b: null, c: null },
@@ -97,7 +98,7 @@ test("files of one dataset get one schema, empty ones too, and a second time not
     { a: null, b: null, c: { d: "x" } },
     { a: 2 ** 53 - 1, b: [], c: null },
   ]);
-  expect(await giveOneSchema(paths, { storage, stored: {} })).toEqual([]);
+  expect((await giveOneSchema(paths, { storage, stored: {} })).filter(({ rewritten }) => rewritten)).toEqual([]);
   await writeParquet(paths[1] ?? "", [{ a: 1 }, { b: "x" }], {});
   await expect(giveOneSchema(paths, { storage, stored: {} })).rejects.toMatchObject({
     code: "ZEPHYR_SCHEMA_CONFLICT",

@@ -3,11 +3,15 @@ import { ParquetReader } from "../readers/parquet.js";
 import { conformer } from "../schema/conform.js";
 import { SchemaInference } from "../schema/schema-inference.js";
 import { inferenceNote, type ParquetFileOptions } from "./inferring-rows.js";
-import { type ParquetSummary, ParquetWriter } from "./parquet.js";
+import { ParquetWriter } from "./parquet.js";
 
-/** A file that {@link giveOneSchema} has written anew. */
-export interface RewrittenFile extends ParquetSummary {
+/** A file that {@link giveOneSchema} has looked at. */
+export interface FileOfOneSchema {
   readonly path: string;
+  /** Its size in bytes, as it is now. */
+  readonly bytes: number;
+  /** Whether it was written anew. */
+  readonly rewritten: boolean;
 }
 
 /**
@@ -18,7 +22,7 @@ export interface RewrittenFile extends ParquetSummary {
  * @param options - how the files are stored
  * @throws MarinError ZEPHYR_SCHEMA_CONFLICT naming two files, their records and both types; file errors
  */
-export async function giveOneSchema(paths: readonly string[], { storage, signal, stored }: { readonly storage: Storage; readonly signal?: AbortSignal | undefined; readonly stored: ParquetFileOptions }): Promise<RewrittenFile[]> {
+export async function giveOneSchema(paths: readonly string[], { storage, signal, stored }: { readonly storage: Storage; readonly signal?: AbortSignal | undefined; readonly stored: ParquetFileOptions }): Promise<FileOfOneSchema[]> {
   const together = new SchemaInference(paths[0] ?? "");
   const files: OpenedFile[] = [];
   // Several at a time, for where each answer takes a while; they are joined in order.
@@ -30,20 +34,24 @@ export async function giveOneSchema(paths: readonly string[], { storage, signal,
   const schema = together.schema();
   const text = JSON.stringify(schema);
   const conform = conformer(schema);
-  const rewritten: RewrittenFile[] = [];
-  for (const { path, text: present, notes } of files) {
-    if (present === text) continue;
+  const finished: FileOfOneSchema[] = [];
+  for (const { path, bytes, text: present, notes } of files) {
     signal?.throwIfAborted();
+    finished.push(present === text ? { path, bytes, rewritten: false } : { path, bytes: await rewrite(path, notes), rewritten: true });
+  }
+  return finished;
+
+  async function rewrite(path: string, notes: Readonly<Record<string, string>>): Promise<number> {
     await using writer = new ParquetWriter(path, { ...stored, schema, notes, storage });
     for await (const record of new ParquetReader({ path, storage, ...(signal === undefined ? {} : { signal }) })) await writer.write(conform(record));
-    rewritten.push({ path, ...(await writer.close()) });
+    return (await writer.close()).bytes;
   }
-  return rewritten;
 }
 
 /** What a file tells of itself. */
 interface OpenedFile {
   readonly path: string;
+  readonly bytes: number;
   /** Its schema. */
   readonly text: string;
   readonly notes: Readonly<Record<string, string>>;
@@ -55,5 +63,5 @@ async function openFile(path: string, storage: Storage): Promise<OpenedFile> {
   if (notes[inferenceNote] === undefined) {
     throw new MarinError("ZEPHYR_SCHEMA_CONFLICT", `${path} was not written with an inferred schema, and cannot share one with the others: remove it, or give the schema.`, { data: { path } });
   }
-  return { path, text: JSON.stringify(await reader.schema()), notes };
+  return { path, bytes: (await storage.stat(path))?.bytes ?? 0, text: JSON.stringify(await reader.schema()), notes };
 }

@@ -130,9 +130,8 @@ export async function existingOutput(spec: WriteSpec, path: string, { storage, s
  */
 export async function finishWrite(spec: WriteSpec, files: readonly WrittenFile[], { storage, signal }: WriteContext): Promise<WrittenFile[]> {
   if (spec.format !== "parquet" || spec.schema !== undefined) return [...files];
-  const paths = files.map(({ path }) => path);
-  const rewritten = new Map((await giveOneSchema(paths, { storage, signal, stored: spec.stored })).map((file) => [file.path, file]));
-  return files.map((file) => ({ ...file, bytes: rewritten.get(file.path)?.bytes ?? file.bytes }));
+  const finished = await giveOneSchema(files.map(({ path }) => path), { storage, signal, stored: spec.stored });
+  return files.map((file, index) => ({ ...file, bytes: finished[index]?.bytes ?? file.bytes }));
 }
 
 async function writerOf(spec: WriteSpec, path: string, { storage, signal, source, scratch }: WriteContext): Promise<ShardWriter> {
