@@ -22,6 +22,8 @@ export const tags = {
   object: 0x0d,
   map: 0x0e,
   set: 0x0f,
+  /** A bigint of at most 63 bits and a sign. */
+  int64: 0x10,
 } as const;
 /** Above: text of fewer than 64 ASCII characters, the tag holding its length. */
 export const SHORT_TEXT = 0x40;
@@ -148,6 +150,12 @@ function writeDouble(writer: ByteWriter, value: number): void {
 }
 
 function writeBigint(writer: ByteWriter, value: bigint): void {
+  if (BigInt.asIntN(64, value) === value) {
+    writer.byte(tags.int64);
+    writer.room(8);
+    writer.length = writer.bytes.writeBigInt64LE(value, writer.length);
+    return;
+  }
   const digits = (value < 0n ? -value : value).toString(16);
   const magnitude = Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, "hex");
   writer.byte(tags.bigint);

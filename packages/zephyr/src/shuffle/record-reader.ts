@@ -51,6 +51,9 @@ export class RecordReader {
       }
       case tags.double:
         return this.#double();
+      case tags.int64:
+        this.#at += 8;
+        return this.#bytes.readBigInt64LE(this.#at - 8);
       case tags.bigint:
         return this.#bigint();
       case tags.ascii:
@@ -143,7 +146,7 @@ export class RecordReader {
   #bigint(): bigint {
     const length = this.#varint();
     const size = Math.floor(length / 2);
-    const magnitude = size === 0 ? 0n : BigInt(`0x${this.#bytes.toString("hex", this.#at, this.#at + size)}`);
+    const magnitude = BigInt(`0x${this.#bytes.toString("hex", this.#at, this.#at + size)}`);
     this.#at += size;
     return length % 2 === 0 ? magnitude : -magnitude;
   }
