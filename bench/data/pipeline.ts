@@ -4,7 +4,7 @@ import type { DataReport } from "../peers/data-protocol.js";
 import { findPython, PeerError, runPeer } from "../processes.js";
 import { writeDocuments } from "./documents.js";
 import type { DataOptions, DataRow } from "./row.js";
-import { runSides } from "./sides.js";
+import { resultOf, runSides } from "./sides.js";
 
 /** For the help. */
 export const summary = "200 MB of JSON Lines, packed with gzip, filtered and mapped to Parquet with zstd";
@@ -13,7 +13,7 @@ export const summary = "200 MB of JSON Lines, packed with gzip, filtered and map
 export async function measure({ scale, rounds, directory }: DataOptions): Promise<DataRow[]> {
   const { path, bytes, expected } = await writeDocuments(directory, "documents.jsonl.gz", 200e6 * scale);
   const named = process.env["MARIN_BENCH_PYTHON"];
-  const search = await findPython("datatrove", named === undefined ? [] : [named], 'install it, python3 -m venv ~/marin-bench and ~/marin-bench/bin/pip install "datatrove[processing]" pyarrow orjson, and set MARIN_BENCH_PYTHON=~/marin-bench/bin/python');
+  const search = await findPython("datatrove", named === undefined ? [] : [named], 'install it, python3 -m venv ~/marin-bench and ~/marin-bench/bin/pip install datatrove pyarrow orjson regex, and set MARIN_BENCH_PYTHON=~/marin-bench/bin/python');
   const output = join(directory, "out", "documents.parquet");
   const checked = async (file: string, args: readonly string[], python?: string): Promise<DataReport> => {
     await rm(join(directory, "out"), { recursive: true, force: true });
@@ -27,5 +27,5 @@ export async function measure({ scale, rounds, directory }: DataOptions): Promis
     { side: "DuckDB", run: () => checked("data-pipeline.ts", ["--side", "duckdb"]) },
     { side: "datatrove", run: () => ("reason" in search ? Promise.reject(new PeerError(search.reason)) : checked("data_pipeline.py", [], search.python)) },
   ];
-  return runSides("pipeline", sides, rounds, { megabytes: bytes / 1e6, expected });
+  return runSides("pipeline", sides, rounds, { megabytes: bytes / 1e6, expected, found: resultOf });
 }
