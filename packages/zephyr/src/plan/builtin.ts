@@ -1,4 +1,4 @@
-import { type Entry, entry } from "@marin/iris";
+import { entry } from "@marin/iris";
 
 /** How many records there are. */
 export async function countRecords(items: AsyncIterable<unknown>): Promise<number> {
@@ -14,12 +14,8 @@ export async function sumNumbers(items: AsyncIterable<unknown>): Promise<number>
   return sum;
 }
 
-function own(name: string): Entry<never[]> {
-  return entry<(...args: never[]) => unknown>(import.meta.url, name);
-}
-
 /** Functions of the plan's own, as workers find them. */
 export const builtin = {
-  countRecords: own("countRecords"),
-  sumNumbers: own("sumNumbers"),
+  countRecords: entry<typeof countRecords>(import.meta.url, "countRecords"),
+  sumNumbers: entry<typeof sumNumbers>(import.meta.url, "sumNumbers"),
 } as const;
