@@ -10,10 +10,11 @@ export const parquetFormat: Format = {
   projects: true,
   finishes: true,
   async *read(input) {
-    const { path, storage, signal, columns, filter, part } = input;
+    const { path, storage, signal, columns, filter, part, version } = input;
     const options = {
       ...(signal === undefined ? {} : { signal }),
       ...(columns === undefined ? {} : { columns }),
+      ...(version === undefined ? {} : { version }),
       ...(part === undefined ? {} : { rows: part }),
       ...(filter === undefined ? {} : { pruning: pruningOf(filter) }),
     };
