@@ -2,7 +2,7 @@ import type { DataReport } from "../peers/data-protocol.js";
 import { runPeer } from "../processes.js";
 import { writeDocuments } from "./documents.js";
 import type { DataOptions, DataRow } from "./row.js";
-import { runSides } from "./sides.js";
+import { resultOf, runSides } from "./sides.js";
 
 const SIDES = [
   ["zephyr, Dataset.fromFiles().filter()", "dataset"],
@@ -18,5 +18,5 @@ export const summary = "200 MB of JSON Lines read, parsed and filtered in one pr
 export async function measure({ scale, rounds, directory }: DataOptions): Promise<DataRow[]> {
   const { path, bytes, expected } = await writeDocuments(directory, "documents.jsonl", 200e6 * scale);
   const sides = SIDES.map(([side, name]) => ({ side, run: () => runPeer<DataReport>("data-jsonl.ts", ["--side", name, "--input", path], 1) }));
-  return runSides("jsonl", sides, rounds, { megabytes: bytes / 1e6, expected });
+  return runSides("jsonl", sides, rounds, { megabytes: bytes / 1e6, expected, found: resultOf });
 }

@@ -1,7 +1,7 @@
-import { PeerError, runPeer } from "../processes.js";
-import { median } from "../statistics.js";
+import { runPeer } from "../processes.js";
 import type { DataOptions, DataRow } from "./row.js";
 import { expectedShuffle, writeShuffleInput } from "./shuffle-input.js";
+import { runSides } from "./sides.js";
 
 /** What the programs under `peers/` print for this section. */
 export interface ShuffleReport {
@@ -31,35 +31,10 @@ const SIDES = [
 export async function measure({ scale, rounds, directory }: DataOptions): Promise<DataRow[]> {
   const rows = Math.round(2_000_000 * scale);
   const bytes = await writeShuffleInput(directory, rows);
-  const expected = JSON.stringify(expectedShuffle(rows));
-  const reports = new Map<string, ShuffleReport[]>();
-  const unmeasured = new Map<string, string>();
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { side, program, flags } of SIDES) {
-      if (unmeasured.has(side)) continue;
-      try {
-        const report = await runPeer<ShuffleReport>(program, ["--directory", directory, ...flags], 1, undefined, [`--max-old-space-size=${String(heapMegabytes)}`]);
-        const found = JSON.stringify({ groups: report.groups, rows: report.rows, sum: report.sum, hot: report.hot });
-        if (found !== expected) throw new PeerError(`wrong result: ${found} where ${expected} is right`);
-        reports.set(side, [...(reports.get(side) ?? []), report]);
-      } catch (error) {
-        if (!(error instanceof PeerError)) throw error;
-        unmeasured.set(side, error.message);
-      }
-    }
-  }
-  return SIDES.map(({ side }): DataRow => {
-    const reason = unmeasured.get(side);
-    if (reason !== undefined) return { section: "shuffle", side, unmeasured: reason };
-    const all = reports.get(side) ?? [];
-    return {
-      section: "shuffle",
-      side,
-      version: all[0]?.version ?? "",
-      megabytes: bytes / 1e6,
-      seconds: median(all.map(({ seconds }) => seconds)),
-      cpuSeconds: median(all.map(({ cpuSeconds }) => cpuSeconds)),
-      peakBytes: Math.max(...all.map(({ peakBytes }) => peakBytes)),
-    };
-  });
+  const sides = SIDES.map(({ side, program, flags }) => ({
+    side,
+    run: () => runPeer<ShuffleReport>(program, ["--directory", directory, ...flags], 1, undefined, [`--max-old-space-size=${String(heapMegabytes)}`]),
+  }));
+  const found = ({ groups, rows: read, sum, hot }: ReturnType<typeof expectedShuffle>): string => `${String(groups)} groups of ${String(read)} rows, sum ${String(sum)}, the largest of ${String(hot)}`;
+  return runSides("shuffle", sides, rounds, { megabytes: bytes / 1e6, expected: found(expectedShuffle(rows)), found });
 }

@@ -2,7 +2,7 @@ import type { DataReport } from "../peers/data-protocol.js";
 import { runPeer } from "../processes.js";
 import { writeDocuments } from "./documents.js";
 import type { DataOptions, DataRow } from "./row.js";
-import { runSides } from "./sides.js";
+import { resultOf, runSides } from "./sides.js";
 
 const SIDES = [
   ["in this process", "0"],
@@ -19,7 +19,7 @@ export const summary = "800 MB of JSON Lines in parts of 8 MiB, filtered, their 
 export async function measure({ scale, rounds, directory }: DataOptions): Promise<DataRow[]> {
   const { path, bytes, expected } = await writeDocuments(directory, "documents.jsonl", 800e6 * scale);
   const sides = SIDES.map(([side, name]) => ({ side, run: () => runPeer<DataReport>("data-workers.ts", ["--side", name, "--input", path], 2) }));
-  const rows = await runSides("workers", sides, rounds, { megabytes: bytes / 1e6, expected });
+  const rows = await runSides("workers", sides, rounds, { megabytes: bytes / 1e6, expected, found: resultOf });
   return rows.map((row) => (row.side.includes("process") && row.side !== "in this process" && "megabytes" in row ? withoutProcessor(row) : row));
 }
 
