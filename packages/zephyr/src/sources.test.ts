@@ -88,7 +88,7 @@ describe("files that are split", () => {
         for (const file of files) found.push(...(await gather(readRecords(file, { storage }))));
         expect(found).toEqual(texts);
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     ));
 
   test("errors in a part name the byte; packed files stay whole; a file that changed since planning is refused", async () => {

@@ -36,7 +36,7 @@ describe("comma-separated values", () => {
         const found = await duckdb.runAndReadAll(`SELECT * FROM read_csv('${path}', header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '${end === "\n" ? "\\n" : "\\r\\n"}', nullstr = 'no text is null', parallel = false)`);
         expect(found.getRowsJS()).toEqual(rows);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     ));
 
   test.each([
