@@ -1,4 +1,4 @@
-import { RealEdits, RealTexts } from "./real-texts.js";
+import { bruteForceJaccard, RealEdits, RealTexts } from "./real-texts.js";
 
 /** A document of a labelled set. */
 export interface Labelled {
@@ -8,10 +8,39 @@ export interface Labelled {
   readonly group: number;
 }
 
+/** Speeches quote earlier ones, sometimes for a page. Tells such texts, by their words alone, so that what is labelled as distinct is. */
+class Quotations {
+  readonly #texts: string[] = [];
+  readonly #holders = new Map<string, number[]>();
+
+  /** Whether the text is mostly one that was asked about before. */
+  quotes(text: string): boolean {
+    const words = text.split(" ");
+    const shared = new Map<number, number>();
+    for (let start = 0; start + 4 <= words.length; start += 1) {
+      const phrase = words.slice(start, start + 4).join(" ");
+      const holders = this.#holders.get(phrase) ?? [];
+      for (const holder of holders) shared.set(holder, (shared.get(holder) ?? 0) + 1);
+      // A phrase of so many texts is a turn of speech.
+      if (holders.length < 20) this.#holders.set(phrase, [...holders, this.#texts.length]);
+    }
+    const isQuotation = [...shared].some(([other, phrases]) => phrases > words.length / 5 && bruteForceJaccard(text, this.#texts[other] ?? "", { unit: "word", size: 3 }) > 0.25);
+    this.#texts.push(text);
+    return isQuotation;
+  }
+}
+
 /** Real texts, and one copy of each with an edit of each of five strengths, by the name of the edit. */
 export function labelledSet(seed: number, count: number, words: number): { readonly originals: readonly Labelled[]; readonly copies: Readonly<Record<string, readonly Labelled[]>> } {
   const texts = new RealTexts();
-  const originals = Array.from({ length: count }, (_, group) => ({ id: String(group), text: texts.prose(words), group }));
+  const quotations = new Quotations();
+  const originals: Labelled[] = [];
+  for (let group = 0; group < count; ) {
+    const text = texts.prose(words);
+    if (quotations.quotes(text)) continue;
+    originals.push({ id: String(group), text, group });
+    group += 1;
+  }
   const edits = new RealEdits(seed, originals.map(({ text }) => text).join(" "));
   const copies = Object.fromEntries(Object.entries(edits.edits).map(([name, edit]) => [name, originals.map(({ id, text, group }) => ({ id: `${id} ${name}`, text: edit(text), group }))]));
   return { originals, copies };
