@@ -10,7 +10,7 @@ import { staticToken, tokenHeaders } from "./token-provider.js";
 
 let directory: string;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "rigging-token-"));
+  directory = await mkdtemp(join(tmpdir(), "rigging-cached-"));
 });
 afterAll(() => rm(directory, { recursive: true }));
 
