@@ -63,6 +63,19 @@ test("values JSON has no form for become strings and never fail the trip", () =>
   expect(JSON.stringify(received.data["loop"])).toContain("[nested too deeply]");
 });
 
+test("whatever was thrown arrives as an error, also where its fields are no texts, or cannot be read", () => {
+  const unreadable = Object.defineProperty(new Error("x"), "message", {
+    get() {
+      throw new Error("no");
+    },
+  });
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  expect(send(Object.assign(new Error("x"), { name: 7, message: { why: 5 } }))).toMatchObject({ name: "Error", message: '{"why":5}' });
+  for (const thrown of [unreadable, proxy, { toJSON: () => unreadable.message }]) expect(send(thrown).message).toBe("[what was thrown cannot be read]");
+  expect(send(new TypeError("outer", { cause: proxy }))).toMatchObject({ name: "TypeError", message: "outer", cause: { message: "[what was thrown cannot be read]" } });
+});
+
 test("a key named __proto__ is data, not a prototype", () => {
   const data = JSON.parse('{"__proto__": {"polluted": true}}') as Record<string, unknown>;
   expect(JSON.stringify(errorToWire(new MarinError("DUCKY_TEST", "m", { data })))).toContain('"__proto__":{"polluted":true}');

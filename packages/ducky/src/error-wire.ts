@@ -48,12 +48,22 @@ export function errorFromWire(wire: unknown): Error {
   return fromWire(wire, "error", 0);
 }
 
+/** Whatever was thrown: a caller must have its answer also where reading the error fails. */
 function toWire(error: unknown, depth: number): WireError {
+  try {
+    return describe(error, depth);
+  } catch {
+    return { name: "Error", message: "[what was thrown cannot be read]" };
+  }
+}
+
+function describe(error: unknown, depth: number): WireError {
   if (!(error instanceof Error) && !isMarinError(error)) return { name: "Error", message: textOf(error) };
   const code = (error as { readonly code?: unknown }).code;
   return {
-    name: error.name,
-    message: error.message,
+    // Anybody may set them to something else.
+    name: typeof error.name === "string" ? error.name : "Error",
+    message: textOf(error.message),
     ...(typeof code === "string" ? { code } : {}),
     ...(isMarinError(error) ? { data: recordToJson(error.data, 0) } : {}),
     ...(error.cause !== undefined && depth < maxCauses ? { cause: toWire(error.cause, depth + 1) } : {}),
