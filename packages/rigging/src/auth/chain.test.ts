@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { isMarinError } from "@marin/ducky";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { redactor } from "../redaction/redactor.js";
 import { checkScopes, scopeCovers } from "./access.js";
 import { type AuthRequest, type AuthResult, type Authenticator, authRequest, bearerToken } from "./authenticator.js";
 import { accessTable, authChain } from "./chain.js";
@@ -44,6 +45,8 @@ test("what lets a request in, and what refuses it how", async () => {
   expect(await authorize(as("ada", ["jobs:*"]))).toMatchObject({ name: "ada" });
   expect(await authorize(as("ada", ["jobs:write"]))).toMatchObject({ code: "RIGGING_FORBIDDEN", data: { status: 403, scope: "jobs:read", principal: "ada" } });
   expect(await authorize(absent)).toMatchObject({ code: "RIGGING_UNAUTHENTICATED", data: { status: 401, challenge: expect.stringContaining("Bearer") as string } });
+  // What a server tells its callers goes through the redactor, which must not take the advice for a credential.
+  expect(await authorize(absent)).toSatisfy(({ message }: Error) => message.includes("Bearer") && redactor.redact(message) === message);
   expect(await authorize(rejected)).toMatchObject({ code: "RIGGING_UNAUTHENTICATED", message: "Not let in: the token ended." });
   expect(await authorize(absent, { ...local, headers: { authorization: "Digest secret-value" } })).toSatisfy((error) => isMarinError(error, "RIGGING_UNAUTHENTICATED") && !error.message.includes("secret-value"));
   expect(await authChain([]).authorize(local, "public")).toBeUndefined();

@@ -42,7 +42,7 @@ export function authChain(authenticators: readonly Authenticator[]): AuthChain {
     if (access === "public") return undefined;
     const result = await authenticate(request);
     if (result.outcome !== "authenticated") {
-      const reason = result.outcome === "absent" ? "the request carries no credential: send a token as `Authorization: Bearer TOKEN`" : result.reason;
+      const reason = result.outcome === "absent" ? "the request carries no credential: send the header Authorization, with the word Bearer and a token" : result.reason;
       throw new MarinError("RIGGING_UNAUTHENTICATED", `Not let in: ${reason}.`, { data: { status: 401, challenge: 'Bearer realm="marin", Basic realm="marin", charset="UTF-8"' } });
     }
     const { principal } = result;

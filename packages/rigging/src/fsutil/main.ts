@@ -4,6 +4,10 @@ import { interruptedExitCode, runFsutil } from "./program.js";
 
 redactor.addEnvironment(process.env);
 
+// pnpm runs scripts in the workspace root and says where the user was.
+const calledIn = process.env["npm_lifecycle_event"] === "fsutil" ? process.env["INIT_CWD"] : undefined;
+if (calledIn !== undefined) process.chdir(calledIn);
+
 /** How long the work has to stop by itself after the first signal, in milliseconds. */
 const stopWithinMs = 5000;
 

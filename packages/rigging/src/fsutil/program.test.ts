@@ -116,8 +116,9 @@ test("wrong usage is told as such, with what was meant; with --json nothing but 
 
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 
-function start(argv: readonly string[]): ChildProcess {
-  return spawn(process.execPath, ["--conditions=@marin/source", "--import", tsx, fileURLToPath(new URL("main.ts", import.meta.url)), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+/** @param variables - beside this process's own */
+function start(argv: readonly string[], variables: Readonly<Record<string, string>> = {}): ChildProcess {
+  return spawn(process.execPath, ["--conditions=@marin/source", "--import", tsx, fileURLToPath(new URL("main.ts", import.meta.url)), ...argv], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...variables } });
 }
 
 test("Ctrl-C in the middle of a copy: exit code 130, nothing at the target, nothing beside it", async () => {
@@ -144,10 +145,9 @@ test("Ctrl-C in the middle of a copy: exit code 130, nothing at the target, noth
   await new Promise((resolve) => (server.close(resolve), server.closeAllConnections()));
 });
 
-test("a reader that stops early, as head does, is no failure", async () => {
-  const path = join(directory, "large");
-  await writeFile(path, Buffer.alloc(8 * 2 ** 20, "line\n"));
-  const child = start(["cat", path]);
+test("a reader that stops early, as head does, is no failure; paths begin where the user called pnpm", async () => {
+  await writeFile(join(directory, "large"), Buffer.alloc(8 * 2 ** 20, "line\n"));
+  const child = start(["cat", "large"], { npm_lifecycle_event: "fsutil", INIT_CWD: directory });
   const ended = once(child, "exit") as Promise<[number]>;
   child.stdout?.once("data", () => child.stdout?.destroy());
   expect((await ended)[0]).toBe(0);
