@@ -73,6 +73,17 @@ describe.each(["process", "thread"] as const)("an actor in a %s", (kind) => {
   });
 });
 
+test("an actor whose worker lives and cannot be reached any more is lost, and made anew", async () => {
+  const actor = await client.createActor(entry<typeof actors.Unreachable>(module, "Unreachable"), [], { kind: "thread", name: name(), restarts: 1, ...quiet });
+  expect(await failure(actor.cut())).toMatchObject({ code: "FRAY_ACTOR_UNAVAILABLE", data: { ran: "unknown" } });
+  expect(await actor.with({ idempotent: true }).here()).toBe(true);
+  expect(actor.actor.incarnation).toBe(2);
+});
+
+test.each([{ mailboxLimit: -1 }, { restarts: NaN }, { restartDelayMs: -1 }, { maxConcurrency: 0 }])("%o is no setting of an actor", async (options) => {
+  expect(await failure(counter("thread", 0, options))).toMatchObject({ code: "FRAY_BAD_OPTION", data: { option: Object.keys(options)[0] } });
+});
+
 test("any sequence of calls gives what the object itself would give", async () => {
   const actor = await counter("thread");
   let value = 0;

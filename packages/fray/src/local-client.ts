@@ -118,6 +118,7 @@ export class LocalClient implements Client {
     this.#open();
     const { name, maxConcurrency = 1, mailboxLimit = 10_000, incarnation = 1 } = options;
     atLeastOne("maxConcurrency", maxConcurrency);
+    notNegative("mailboxLimit", mailboxLimit);
     const cell = new ActorCell(instance, { name, incarnation, index: 0, size: 1 }, { maxConcurrency, mailboxLimit, snapshotEvery: Infinity });
     const [here, there] = memoryChannels();
     const link = new HostedLink(name, incarnation, cell, new ActorCaller(here));
@@ -183,6 +184,7 @@ export class LocalClient implements Client {
     this.#open();
     atLeastOne("maxConcurrency", options.maxConcurrency ?? 1);
     atLeastOne("snapshotEvery", options.snapshotEvery ?? 1);
+    for (const option of ["mailboxLimit", "restarts", "restartDelayMs"] as const) notNegative(option, options[option] ?? 0);
     const { name } = options;
     const link = new WorkerLink(made, args, options, place, this.#actorWorkers);
     // Its name is taken before it is ready.
@@ -226,6 +228,11 @@ export class LocalClient implements Client {
 
 function lateFunction(work: Entry, timeoutMs: number): MarinError {
   return new MarinError("FRAY_TIMEOUT", `${describeEntry(work)} has not ended within ${timeoutMs} ms. It was told to end.`, { data: { ...work, timeoutMs } });
+}
+
+function notNegative(option: string, value: number): void {
+  if (value >= 0) return;
+  throw new MarinError("FRAY_BAD_OPTION", `${option} must be a number of at least 0, found ${String(value)}.`, { data: { option, value } });
 }
 
 function atLeastOne(option: string, value: number): void {

@@ -1,3 +1,4 @@
+import { workerData, type MessagePort } from "node:worker_threads";
 import { currentCall } from "@marin/fray";
 
 /** Actors that tests create. */
@@ -50,6 +51,17 @@ export class Counter {
 
   exit(): void {
     process.exit(9);
+  }
+}
+
+/** Loses the way to its callers, as a message that cannot be read does. */
+export class Unreachable {
+  here(): boolean {
+    return true;
+  }
+
+  cut(): void {
+    (workerData as { readonly actorPort: MessagePort }).actorPort.close();
   }
 }
 

@@ -27,6 +27,9 @@ export class ActorWorker {
     this.#host = new WorkerHost({ ...options, detached: false });
     this.#kind = options.kind;
     this.caller = new ActorCaller(this.#host.actorChannel);
+    void this.caller.closed.then(() => {
+      this.#host.endUnreachable();
+    });
   }
 
   get kind(): "process" | "thread" {

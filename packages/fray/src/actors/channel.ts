@@ -50,6 +50,8 @@ export function portChannel(port: MessagePort): ActorChannel {
   return {
     send(message, transfer) {
       if (ended) return;
+      // Node would send it all the same, and the other end could not read the message.
+      checkPresent(transfer);
       try {
         port.postMessage(message, transfer);
       } catch (cause) {
@@ -84,6 +86,7 @@ export function memoryChannels(): readonly [ActorChannel, ActorChannel] {
   const channel = (own: 0 | 1): ActorChannel => ({
     send(message, transfer) {
       if (ended) return;
+      checkPresent(transfer);
       let copy: unknown;
       try {
         copy = structuredClone(message, transfer === undefined ? undefined : { transfer: [...transfer] });
@@ -123,6 +126,7 @@ export function processChannel(peer: ChildProcess | NodeJS.Process): ActorChanne
   return {
     send(message, transfer = []) {
       if (channel.connected !== true) return;
+      checkPresent(transfer);
       checkHandedOver(transfer);
       try {
         channel.send?.([mark, message], undefined, undefined, nothing);
@@ -168,6 +172,7 @@ export function frameChannel(transport: Transport, { maxMessageBytes, maxBacklog
   return {
     send(message, transfer = []) {
       if (ended) return;
+      checkPresent(transfer);
       checkHandedOver(transfer);
       const bytes = toPayload(message, "An argument, result or item of an actor");
       if (bytes.byteLength > maxMessageBytes) {
@@ -202,6 +207,21 @@ export function frameChannel(transport: Transport, { maxMessageBytes, maxBacklog
       end();
     },
   };
+}
+
+/** Refuses memory that was handed over before. */
+function checkPresent(transfer: readonly TransferListItem[] = []): void {
+  if (transfer.some((each) => each instanceof ArrayBuffer && isDetached(each))) throw notClonable(new Error("memory in it was handed over before, and is here no longer."));
+}
+
+/** `ArrayBuffer.prototype.detached` is there from Node 22 on. */
+function isDetached(buffer: ArrayBuffer): boolean {
+  if (buffer.byteLength > 0) return false;
+  try {
+    return new Uint8Array(buffer).length > 0;
+  } catch {
+    return true;
+  }
 }
 
 function checkHandedOver(transfer: readonly TransferListItem[]): void {

@@ -97,6 +97,8 @@ export function clientCases({ kind, worker }: ClientCasesOptions): readonly Clie
       const filled = await actor.fill(transfer(bytes, [bytes.buffer]), 7);
       assert.equal(bytes.byteLength, 0);
       assert.deepEqual(filled, new Uint8Array(4096).fill(7));
+      await failure(actor.fill(transfer(bytes, [bytes.buffer]), 7), "FRAY_NOT_CLONABLE");
+      assert.deepEqual(await actor.echo("still there"), "still there");
     }),
     withProbe("a generator's items arrive in order, of both kinds, and its failure after them", async (actor) => {
       assert.deepEqual(await collect(actor.count(500)), Array.from({ length: 500 }, (_, n) => n));

@@ -37,7 +37,7 @@ export class WorkerHost {
       return exit;
     });
     void this.connection.closed.then(() => {
-      this.#endWithout();
+      this.endUnreachable();
     });
     for (const companion of companions) companion.attach(this);
   }
@@ -111,6 +111,15 @@ export class WorkerHost {
     this.#started.kill();
   }
 
+  /** A worker without one of its connections is of no use: it ends itself, or is ended when it does not, or is too busy to notice. */
+  endUnreachable(): void {
+    if (this.#exit !== undefined || this.#stopping !== undefined) return;
+    const timer = setTimeout(() => this.#started.kill(), disconnectedGraceMs);
+    void this.#exited.then(() => {
+      clearTimeout(timer);
+    });
+  }
+
   async #stop(graceMs: number): Promise<WorkerExit> {
     const timers = [setTimeout(() => this.#started.terminate(), graceMs), setTimeout(() => this.#started.kill(), graceMs + terminateGraceMs)];
     await this.connection.client(workerService).stop({}).catch(() => undefined);
@@ -118,15 +127,6 @@ export class WorkerHost {
     const exit = await this.#exited;
     for (const timer of timers) clearTimeout(timer);
     return exit;
-  }
-
-  /** A worker without its connection is of no use: it ends itself, or is ended when it is too busy to notice. */
-  #endWithout(): void {
-    if (this.#exit !== undefined || this.#stopping !== undefined) return;
-    const timer = setTimeout(() => this.#started.kill(), disconnectedGraceMs);
-    void this.#exited.then(() => {
-      clearTimeout(timer);
-    });
   }
 
   async #guard<T>(call: () => Promise<T>): Promise<T> {
