@@ -38,6 +38,9 @@ const startDirectory = process.cwd();
 /** Characters of a line that surely is read as one. */
 const maxReportLine = 32_768;
 
+/** Bytes of what a function returns at most: it has to fit into a message between workers, controllers and clients. */
+const maxValueBytes = 32 * 2 ** 20;
+
 /** The attempt that this process runs; TERM asks it to clean up. */
 let current: ServedTask | undefined;
 let listening = false;
@@ -95,9 +98,8 @@ export async function runAttempt({ identity, attemptUid, work, setup, directory,
   return answer;
 }
 
-/** Among what is printed, so that it is in order with that and as safe. What is too long for a line, or holds numbers that JSON does not know, goes the other way. */
+/** Among what is printed, so that it is in order with that and as safe. What is too long for a line goes the other way. */
 function writeReport(marker: string, event: TaskEvent): boolean {
-  if (event.type === "metrics" && !Object.values(event.values).every(Number.isFinite)) return false;
   const line = `${marker}${JSON.stringify(event)}\n`;
   if (line.length > maxReportLine || !process.stdout.writable) return false;
   process.stdout.write(line);
@@ -106,13 +108,20 @@ function writeReport(marker: string, event: TaskEvent): boolean {
 
 async function runEntry({ module, export: name, args }: Extract<AttemptStart["work"], { readonly kind: "entry" }>): Promise<AttemptAnswer> {
   const run = await loadEntry({ module, export: name } as Entry<unknown[]>);
-  const value = await run(...(deserialize(args) as unknown[]));
+  const result = await run(...(deserialize(args) as unknown[]));
+  let value: Uint8Array;
   try {
-    return { kind: "returned", value: serialize(value) };
+    value = serialize(result);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("IRIS_NOT_CLONABLE", `What ${name} of ${module} returned cannot leave its process: ${why} Return plain data.`, { data: { module, export: name }, cause });
   }
+  if (value.byteLength > maxValueBytes) {
+    throw new MarinError("IRIS_VALUE_TOO_LARGE", `What ${name} of ${module} returned has ${String(value.byteLength)} bytes, and at most ${String(maxValueBytes)} go to the controller. Write it to storage, and return its path.`, {
+      data: { module, export: name, bytes: value.byteLength, limit: maxValueBytes },
+    });
+  }
+  return { kind: "returned", value };
 }
 
 async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<AttemptAnswer> {

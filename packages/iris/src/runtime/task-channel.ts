@@ -1,5 +1,5 @@
 import { type Connection, isMarinError } from "@marin/ducky";
-import { type TaskEvent, taskService } from "./task-service.js";
+import { type TaskEvent, taskEventSchema, taskService } from "./task-service.js";
 
 /** Messages without an answer from which on reports are gathered. */
 const maxUnderWay = 64;
@@ -42,7 +42,8 @@ export function connectionChannel(connection: Connection, attemptUid = "", write
     underWay.add(reported);
   };
   return {
-    send: (event) => {
+    send: (given) => {
+      const event = checked(given);
       if (write?.(event) === true) return;
       // At once, so that a crash right after it loses nothing; together with others where the other end is behind.
       if (underWay.size < maxUnderWay) post([event]);
@@ -57,6 +58,14 @@ export function connectionChannel(connection: Connection, attemptUid = "", write
 /** A channel to nobody: log lines go to standard error. */
 export function brokenChannel(): TaskChannel {
   return { send: printLog, flush: async () => undefined };
+}
+
+/** What is no report goes into the log as such: whoever keeps reports would refuse it, and with it all that come after it. */
+function checked(event: TaskEvent): TaskEvent {
+  const { error } = taskEventSchema.safeParse(event);
+  if (error === undefined) return event;
+  const problems = error.issues.slice(0, 5).map(({ path, message }) => `${path.map(String).join(".")}: ${message}`);
+  return { type: "log", level: "warn", message: `A report of ${event.type} was not taken: ${problems.join("; ")}.`, fields: {} };
 }
 
 function printLog(event: TaskEvent): void {

@@ -6,6 +6,7 @@ import type { IrisContext } from "./context.js";
 import type { ExitHooks } from "./exit-hooks.js";
 import type { TaskChannel } from "./task-channel.js";
 import type { TaskIdentity } from "./task-identity.js";
+import { plainProgress } from "./relay.js";
 import { portOf } from "./task-port.js";
 
 /** What a task's context is made of. */
@@ -35,7 +36,7 @@ export function taskContext({ identity, channel, api, signal, hooks }: TaskConte
     registry: registryOf(api),
     client: clientOf(api),
     ports,
-    progress: (progress) => channel.send({ type: "progress", progress }),
+    progress: (progress) => channel.send({ type: "progress", progress: plainProgress(progress) }),
     port: (name) => portOf(ports, name, jobId),
     onExit: (hook) => hooks.add(hook),
     extension: () => undefined,

@@ -5,7 +5,8 @@ import type { WireFailure } from "./failure.js";
 
 const progressSchema = z.strictObject({ done: z.number(), total: z.number().optional(), unit: z.string(), detail: z.string().optional() });
 
-const taskEventSchema = z.discriminatedUnion("type", [
+/** The form of what a task reports. */
+export const taskEventSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("log"), level: z.enum(logLevels), message: z.string(), fields: z.record(z.string(), z.unknown()) }),
   z.strictObject({ type: z.literal("progress"), progress: progressSchema }),
   z.strictObject({ type: z.literal("metrics"), values: z.record(z.string(), z.number()), step: z.number().optional() }),

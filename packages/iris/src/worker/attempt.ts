@@ -231,8 +231,11 @@ export class Attempt {
   #report(event: TaskEvent): void {
     if (event.type === "log") {
       const { level, message, fields } = event;
-      const named = Object.keys(fields).length === 0 ? {} : { fields: toPlain(fields, redactor) as Record<string, unknown> };
-      this.journal.append({ type: "log", source: "log", level, message: redactor.redact(message), ...named });
+      const named = Object.keys(fields).length === 0 ? {} : { fields: bounded(toPlain(fields, redactor) as Record<string, unknown>) };
+      // In parts where it is too long for a message, as what is printed comes in parts.
+      const text = redactor.redact(message);
+      this.journal.append({ type: "log", source: "log", level, message: text.slice(0, maxLogText), ...named });
+      for (let at = maxLogText; at < text.length; at += maxLogText) this.journal.append({ type: "log", source: "log", level, message: text.slice(at, at + maxLogText) });
     } else if (event.type === "progress") {
       this.journal.append({ type: "progress", progress: plainProgress(toPlain(event.progress, redactor) as unknown as typeof event.progress) });
     } else {
@@ -262,8 +265,17 @@ export class Attempt {
   }
 }
 
+/** Characters of a logged message, or of its fields, at most. */
+const maxLogText = 2 ** 20;
+
 /** From the abort to TERM where the time is up. */
 const timeoutGraceMs = 4_000;
+
+/** Fields that fit into a message, or what they were. */
+function bounded(fields: Record<string, unknown>): Record<string, unknown> {
+  const { length } = JSON.stringify(fields);
+  return length <= maxLogText ? fields : { "left out": `fields of ${String(length)} characters` };
+}
 
 function messageOf(error: unknown): string {
   return redactor.redact(error instanceof Error ? error.message : String(error));

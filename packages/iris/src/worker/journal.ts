@@ -261,9 +261,10 @@ export class Journal {
   }
 }
 
-function sizeOf(report: Report): number {
-  if (report.type === "log") return 200 + report.message.length;
-  return report.type === "ended" && report.outcome.kind === "returned" ? 200 + report.outcome.value.length : 300;
+/** About the bytes of a report. */
+export function sizeOf(report: Report): number {
+  if (report.type === "log") return 200 + report.message.length + (report.fields === undefined ? 0 : JSON.stringify(report.fields).length);
+  return 200 + (report.type === "ended" && report.outcome.kind === "returned" ? report.outcome.value.length : JSON.stringify(report).length);
 }
 
 const endedFile = "exit.json";

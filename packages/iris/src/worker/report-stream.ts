@@ -1,9 +1,12 @@
 import { chaosAt } from "../chaos/chaos.js";
-import type { Journal } from "./journal.js";
+import { type Journal, sizeOf } from "./journal.js";
 import type { Report } from "./protocol.js";
 
 /** Reports handed over at once, where there are so many. */
 const batchReports = 1_000;
+
+/** About the bytes from which on no further reports are added: a message holds them, and what one attempt alone has to say. */
+const batchBytes = 4 * 2 ** 20;
 
 /** Hands the reports of all journals to one reader, each journal's in order. */
 export class ReportStream {
@@ -60,15 +63,19 @@ export class ReportStream {
   async #next(sent: WeakMap<Journal, number>): Promise<{ readonly batch: Report[]; readonly upTo: Map<Journal, number> }> {
     const batch: Report[] = [];
     const upTo = new Map<Journal, number>();
+    let bytes = 0;
     for (const journal of this.#changed) {
-      if (batch.length >= batchReports) break;
+      if (batch.length >= batchReports || bytes >= batchBytes) break;
       // Behind the others for its next turn, so that a loud attempt keeps none waiting.
       this.#changed.delete(journal);
       const after = Math.max(sent.get(journal) ?? 0, journal.acknowledged);
       const reports = await journal.read(after);
       const last = reports.at(-1);
       if (last === undefined) continue;
-      for (const report of reports) batch.push(report);
+      for (const report of reports) {
+        batch.push(report);
+        bytes += sizeOf(report);
+      }
       sent.set(journal, last.seq);
       upTo.set(journal, last.seq);
       if (last.seq < journal.lastSeq) this.#changed.add(journal);

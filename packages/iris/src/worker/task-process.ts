@@ -5,7 +5,7 @@ import { serveIrisApi } from "../client/iris-service.js";
 import { MarinError, isMarinError } from "../platform.js";
 import type { AttemptAnswer, AttemptStart, prepareAttempts, runAttempt } from "../runtime/attempt-main.js";
 import { type WireFailure, failureToWire } from "../runtime/failure.js";
-import { type TaskEvent, controlService, taskService } from "../runtime/task-service.js";
+import { type TaskEvent, controlService, taskEventSchema, taskService } from "../runtime/task-service.js";
 
 /** Hears what an attempt says while it runs. */
 export interface TaskSink {
@@ -114,7 +114,11 @@ class FrayTaskProcess implements TaskProcess {
     // What it printed before had no line end.
     if (end > 0) run.sink.printed(source, line.slice(0, end));
     const rest = line.slice(end + run.marker.length);
-    if (rest !== "") return run.sink.reported([JSON.parse(rest) as TaskEvent]);
+    if (rest !== "") {
+      const event = reportIn(rest);
+      // Nothing that a task writes may stop its worker: what something else has written into the middle of it is shown as it is.
+      return event === undefined ? run.sink.printed(source, rest) : run.sink.reported([event]);
+    }
     run.open.delete(source);
     if (run.open.size === 0) run.drained();
   }
@@ -164,6 +168,15 @@ class FrayTaskProcess implements TaskProcess {
         return (this.#run.api[method as keyof IrisApi] as (input: never, options: never) => unknown)(input, options);
       },
     });
+  }
+}
+
+/** The report that stands behind a marker; undefined where it is none. */
+function reportIn(text: string): TaskEvent | undefined {
+  try {
+    return taskEventSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,8 +1,15 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Desk, noApi, order, orderOf, valueOf } from "../../test/worker-harness.js";
 import { gone, runs } from "../../test/processes.js";
 import type { Identity } from "../../test/fixtures/tasks.js";
 import { chaos } from "../chaos/chaos.js";
+import { MarinError } from "../platform.js";
+import { failureToWire } from "../runtime/failure.js";
+import { Journal } from "./journal.js";
+import { ReportStream } from "./report-stream.js";
 import { Worker } from "./worker.js";
 
 const capacity = { cpu: 4, memoryBytes: 2 ** 32, diskBytes: 0, device: { kind: "gpu" as const, count: 2 } };
@@ -54,6 +61,50 @@ describe.concurrent("a worker", { timeout: 120_000 }, () => {
     await expect(own.reconcile({ epoch: 2, desired: [] })).rejects.toMatchObject({ code: "IRIS_STALE_CONTROLLER", data: { epoch: 2, latest: 3 } });
     await own.close();
     await expect(own.reconcile({ epoch: 3, desired: [] })).rejects.toMatchObject({ code: "IRIS_CLOSED" });
+  });
+
+  test("nothing that a task reports, prints or returns keeps its worker from telling what follows", async () => {
+    const uid = await desk.order(orderOf("reportsNonsense"));
+    expect((await desk.ended(uid)).outcome).toMatchObject({ kind: "failed", cause: { kind: "threw", failure: { error: { code: "IRIS_VALUE_TOO_LARGE", data: { limit: 2 ** 25 } } } } });
+    const reports = desk.reports.get(uid) ?? [];
+    expect(reports.filter(({ type }) => type === "metrics" || type === "progress")).toMatchObject([{ values: { loss: 2 }, step: 1 }]);
+    const lines = reports.filter((report) => report.type === "log");
+    for (const problem of [/progress was not taken: progress\.total: /, /progress was not taken: progress\.unit: /, /metrics was not taken: values\.loss: /, /metrics was not taken: step: /, /"garbled".* and more$/]) {
+      expect(lines.filter(({ message }) => problem.test(message))).toHaveLength(1);
+    }
+    expect(lines.filter(({ message }) => message.includes("long ")).map(({ message }) => message).join("")).toBe("long ".repeat(300_000));
+    expect(lines.find(({ message }) => message === "fields")?.fields).toEqual({ "left out": expect.stringMatching(/^fields of 1\d{6} characters$/) as string });
+  });
+
+  test("an error of any length fits into a message", () => {
+    const { error, stacks } = failureToWire(new MarinError("USER_LONG", "long ".repeat(300_000), { data: { path: "a" } }));
+    expect(error).toMatchObject({ name: "MarinError", code: "USER_LONG", message: expect.stringMatching(/^(long )+l?o?n?g? \[shortened: the error had \d{7} characters in all\]$/) as string, data: {} });
+    expect(JSON.stringify({ error, stacks }).length).toBeLessThan(2 ** 17);
+  });
+
+  test("attempts with much to say are not told in one message", async () => {
+    const stream = new ReportStream();
+    const journals = ["a", "b", "c"].map((name) => {
+      const journal: Journal = new Journal(name, undefined, () => stream.changed(journal));
+      journal.end({ outcome: { kind: "returned", value: new Uint8Array(5 * 2 ** 20) }, peakMemoryBytes: 0 });
+      return journal;
+    });
+    const stop = new AbortController();
+    const batches: number[] = [];
+    for await (const batch of stream.read(stop.signal, true)) if (batches.push(batch.length) === journals.length) stop.abort();
+    expect(batches).toEqual([1, 1, 1]);
+  });
+
+  test("an attempt for which the disk has no place has that for its cause, and others go on", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "iris-worker-"));
+    const own = new Worker({ name: "own", capacity, directory, api: () => noApi });
+    const its = new Desk(own);
+    await writeFile(join(directory, "attempts", "blocked"), "");
+    expect((await its.ended(await its.order(order(sh("true")), "blocked"))).outcome).toMatchObject({ kind: "failed", cause: { kind: "start-failed", worker: "own", message: expect.stringContaining("EEXIST") as string } });
+    expect((await its.run(order(sh("true")))).outcome.kind).toBe("returned");
+    await own.close();
+    await its.leave();
+    await rm(directory, { recursive: true });
   });
 
   test("a command finds its place in variables; its setup runs before it", async () => {

@@ -193,20 +193,29 @@ export class Worker implements WorkerLink, AsyncDisposable {
     return true;
   }
 
-  #begin(uid: string, order: AttemptOrder): Attempt {
+  #begin(uid: string, order: AttemptOrder): Attempt | Recovered {
     redactor.addEnvironment(order.env);
     const { directory } = this.#options;
     const own = directory === undefined ? undefined : join(directory, "attempts", uid);
-    if (own !== undefined) {
-      mkdirSync(own, { recursive: true, mode: 0o700 });
-      const { jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation } = order;
-      // Neither arguments nor variables: they may hold secrets, and an attempt is never started twice.
-      writeFileSync(join(own, "order.json"), JSON.stringify({ attemptUid: uid, jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation }), { mode: 0o600 });
+    try {
+      if (own !== undefined) keepOrder(own, uid, order);
+    } catch (error) {
+      return this.#refuse(uid, error as Error);
     }
     const journal = new Journal(uid, own, () => this.#stream.changed(journal));
     const attempt = new Attempt(uid, order, journal, own, this.#host);
     this.#attempts.set(uid, attempt);
     return attempt;
+  }
+
+  /** An attempt for which there is no place on disk: that is its end, and not that of the controller's way to this worker. */
+  #refuse(uid: string, { message }: Error): Recovered {
+    const worker = this.info.name;
+    const journal: Journal = new Journal(uid, undefined, () => this.#stream.changed(journal));
+    journal.end({ outcome: { kind: "failed", cause: { kind: "start-failed", worker, message: `The worker ${worker} has no place for the attempt: ${message}.` } }, peakMemoryBytes: 0 });
+    const refused = { journal, ended: Promise.resolve() };
+    this.#attempts.set(uid, refused);
+    return refused;
   }
 
   #forget(uid: string, attempt: Attempt | Recovered): void {
@@ -308,7 +317,15 @@ export class Worker implements WorkerLink, AsyncDisposable {
   }
 }
 
-/** An attempt of an earlier process of this worker: it has ended. */
+/** @throws what the disk answers */
+function keepOrder(directory: string, uid: string, order: AttemptOrder): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation } = order;
+  // Neither arguments nor variables: they may hold secrets, and an attempt is never started twice.
+  writeFileSync(join(directory, "order.json"), JSON.stringify({ attemptUid: uid, jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation }), { mode: 0o600 });
+}
+
+/** An attempt that has ended without running in this process: one of an earlier process of this worker, or one that could not begin. */
 interface Recovered {
   readonly journal: Journal;
   readonly ended: Promise<void>;
