@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -35,6 +35,13 @@ describe("Iris.open", () => {
     await second.close();
     for (const file of (await readdir(dir)).filter((name) => name.startsWith("iris.db"))) expect((await readFile(join(dir, file))).includes("not-to-be-found")).toBe(false);
   });
+});
+
+test("a directory that holds other things is refused, and stays as it is", async () => {
+  await chmod(dir, 0o755);
+  await writeFile(join(dir, "notes.txt"), "mine");
+  await expect(Iris.open({ dir })).rejects.toMatchObject({ code: "IRIS_BAD_DIRECTORY", data: { other: "notes.txt" } });
+  expect([(await stat(dir)).mode & 0o777, await readdir(dir)]).toEqual([0o755, ["notes.txt"]]);
 });
 
 describe("Iris.connect", () => {

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "@marin/ducky";
 import { machineCapacity } from "../cluster-file.js";
@@ -6,14 +6,14 @@ import type { IrisApi } from "../client/iris-api.js";
 import { serveAttemptsApi } from "../client/iris-service.js";
 import type { Resources } from "../jobs/job-spec.js";
 import { LineLog } from "../jobs/line-log.js";
-import { lockDirectory } from "../platform.js";
+import { MarinError, lockDirectory } from "../platform.js";
 import { workerDaemon } from "../worker/daemon.js";
 import { remoteWorker } from "../worker/link.js";
 import type { Caller } from "./admission.js";
 import { Controller, type ControllerSettings } from "./controller.js";
 import { controllerApi } from "./controller-api.js";
 import { ownName } from "./local.js";
-import { openSeal } from "./seal.js";
+import { openSeal, sealKeyName } from "./seal.js";
 import { Store } from "./store.js";
 
 /** Jobs that have ended and are held in memory, so that those who have just followed them need no file. */
@@ -62,10 +62,11 @@ export interface OpenController {
  * Opens the controller of a directory, and continues what an earlier one has left: what runs is taken over from the workers, what ended meanwhile is
  * heard from them, and nothing is run twice.
  *
- * @throws MarinError RIGGING_LOCKED when another process has it open; IRIS_STORE_VERSION, IRIS_STORE_FAILED, IRIS_SEAL_BROKEN; IRIS_WORKER_START
+ * @throws MarinError RIGGING_LOCKED when another process has it open; IRIS_BAD_DIRECTORY when it holds something else; IRIS_STORE_VERSION, IRIS_STORE_FAILED, IRIS_SEAL_BROKEN; IRIS_WORKER_START
  */
 export async function openController(options: OpenControllerOptions): Promise<OpenController> {
   const { dir, worker = {}, readOnly = false, times, limits, endedKept = 100_000 } = options;
+  refuseOthers(dir);
   const lock = await lockDirectory(dir);
   const undo: (() => unknown)[] = [() => lock.release()];
   try {
@@ -106,6 +107,24 @@ export async function openController(options: OpenControllerOptions): Promise<Op
     await unwind(undo);
     throw error;
   }
+}
+
+/** What may lie in a directory before its first controller: keys that were made for it, a file system's own. */
+const mayPrecede: ReadonlySet<string> = new Set(["keys", "bundles", "outputs", "lost+found"]);
+
+/** A controller's directory is readable for its user alone: one with a project or a home in it would be closed to everybody else. */
+function refuseOthers(dir: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(dir);
+  } catch {
+    // It is not there yet; whatever else is wrong is told when it is locked.
+    return;
+  }
+  if (names.includes(sealKeyName)) return;
+  const other = names.find((name) => !name.startsWith(".") && !mayPrecede.has(name));
+  if (other === undefined) return;
+  throw new MarinError("IRIS_BAD_DIRECTORY", `${dir} holds other files, such as ${other}. A controller keeps a directory to itself, which only its user may read: give it one of its own, for example ${join(dir, ".iris")}.`, { data: { directory: dir, other } });
 }
 
 async function unwind(undo: (() => unknown)[]): Promise<void> {
