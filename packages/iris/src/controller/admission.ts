@@ -37,7 +37,7 @@ export type Admitted =
  * Checks a submission, and makes its job. Changes nothing.
  *
  * @param earlier - what was submitted under the same submission id
- * @throws MarinError IRIS_CLOSED, IRIS_BAD_JOB, IRIS_SUBMISSION_CONFLICT, IRIS_PARENT_ENDED, IRIS_JOB_EXISTS, IRIS_ADMISSION
+ * @throws MarinError IRIS_CLOSED, IRIS_BAD_JOB, IRIS_FORBIDDEN, IRIS_SUBMISSION_CONFLICT, IRIS_PARENT_ENDED, IRIS_JOB_EXISTS, IRIS_ADMISSION
  */
 export function admit(controller: Controller, limits: Limits, request: SubmitRequest, caller: Caller, earlier: { readonly job: string; readonly digest: string } | undefined): Admitted {
   const { submissionId, onExisting } = request;
@@ -50,6 +50,7 @@ export function admit(controller: Controller, limits: Limits, request: SubmitReq
   }
   const { args } = request.spec;
   const spec = checkSpec(request.spec);
+  checkUser(request.user, caller, name);
   const parent = parentOf(controller, caller, name);
   const user = parent?.model.user ?? request.user ?? (caller.kind === "client" ? caller.user : undefined);
   // Jobs of those who run the controller stand at the root, as if they were its only user.
@@ -75,6 +76,14 @@ export function admit(controller: Controller, limits: Limits, request: SubmitReq
   const held = heldByAncestors(controller, parent);
   const shortage = workers.length === 0 ? undefined : feasibility({ ...resolved, ...(held === undefined ? {} : { heldByAncestors: held }) }, workers);
   return { job, transition, digest, shortage };
+}
+
+/** Nobody acts for somebody else, except those who run the controller; and a name that is more than one word of an id would stand among another user's jobs. */
+function checkUser(user: string | undefined, caller: Caller, name: string): void {
+  if (user === undefined) return;
+  if (caller.kind === "client" && caller.user !== undefined && caller.user !== user) throw new MarinError("IRIS_FORBIDDEN", `${caller.user} cannot submit the job "${name}" for ${user}.`, { data: { name, user } });
+  // eslint-disable-next-line no-control-regex -- they are what is refused
+  if (/[/\u0000-\u001f]/.test(user)) throw new MarinError("IRIS_BAD_JOB", `The job "${name}" cannot be submitted: its user, ${JSON.stringify(user)}, is no name: it has no "/" and no control characters.`, { data: { user } });
 }
 
 function checkSpec({ args: _, ...spec }: WireSpec): CheckedJobSpec {

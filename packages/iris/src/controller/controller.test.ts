@@ -275,13 +275,16 @@ describe("families", () => {
   });
 });
 
-test("more than the controller takes is refused with the limit; a user's job is no other user's to cancel; budgets outlive the controller", async () => {
+test("more than the controller takes is refused with the limit; a user's job is no other user's to cancel, or to submit; budgets outlive the controller", async () => {
   const { api, controller } = await open([]);
   await expect(api.submit({ ...submission(job("deep"), "d"), spec: { ...submission(job("deep"), "d").spec, args: new Uint8Array(33 * 2 ** 20) } })).rejects.toMatchObject({ code: "IRIS_ADMISSION", data: { limit: "maxSpecBytes" } });
   const { uid } = await api.submit({ ...submission(job("hers"), "h"), user: "ada" });
   const bob = controllerApi(controller, { kind: "client", user: "bob" });
   await expect(bob.cancel({ job: uid, reason: { error: { name: "Error", message: "mine" }, stacks: [] } })).rejects.toMatchObject({ code: "IRIS_FORBIDDEN" });
   expect((await bob.status({ job: uid })).id).toBe("/ada/hers");
+  for (const onExisting of ["error", "keep", "recreate"] as const) await expect(bob.submit({ ...submission(job("hers"), "b"), onExisting, user: "ada" })).rejects.toMatchObject({ code: "IRIS_FORBIDDEN" });
+  expect(await bob.submit({ ...submission(job("own"), "c"), user: "bob" })).toMatchObject({ id: "/bob/own" });
+  await expect(api.submit({ ...submission(job("below"), "d"), user: "ada/hers" })).rejects.toMatchObject({ code: "IRIS_BAD_JOB" });
   await api.setBudget({ user: "ada", budget: 7 });
   kill(running[0] as SimulatedController, []);
   expect(await (await open([])).api.users({})).toEqual([{ user: "ada", spend: 0, budget: 7 }]);
