@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliController, cliController, node } from "../../test/cli-controller.js";
@@ -43,6 +43,7 @@ describe("wrong usage", () => {
     [["worker", "--dir", "y"], "name the controller"],
     [["key", "create"], "name whom the key is for"],
     [["key", "create", "ada", "--scope", "Everything"], "is not a scope"],
+    [["key", "create", "ada/where"], "is no user's name"],
     [[], "Usage: iris"],
   ])("%j exits with 2 and says what would be right", async (args, message) => {
     const own = args[0] === "worker" ? startCli(args, { directory }).finished : run(args);
@@ -52,6 +53,12 @@ describe("wrong usage", () => {
     if (args.length === 0 || args[0] === "worker") return;
     const json = await run([args[0] as string, "--json", ...args.slice(1)]);
     expect(json.events()).toMatchObject([{ event: "error", code: "IRIS_USAGE", exitCode: 2, message: expect.stringContaining(message) as string }]);
+  });
+
+  it("a job that cannot be is a wrong call as well; an id without its slash is recognized", async () => {
+    expect(await run(["run", "--name", "Two Words", "--", "true"])).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("lower-case words") as string });
+    await run(["submit", "--name", "slashed", "--cpu", "99999", "--", "true"]);
+    expect(await run(["logs", "slashed"])).toMatchObject({ code: 4, stderr: expect.stringContaining("Did you mean /slashed?") as string });
   });
 
   it("--help tells of every command, and of each its flags", async () => {
@@ -96,5 +103,8 @@ describe("jobs", { timeout: 60_000 }, () => {
     const none = await startCli(["stop", "/a", "--dir", "empty"], { directory }).finished;
     expect(none.code).toBe(5);
     expect(none.stderr).toContain("start one with `iris controller --dir");
+    const looked = await startCli(["list", "--dir", "nowhere"], { directory }).finished;
+    expect(looked).toMatchObject({ code: 5, stdout: "", stderr: expect.stringContaining("no controller has run on it") as string });
+    expect(await readdir(directory)).not.toContain("nowhere");
   });
 });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Channel } from "@marin/ducky";
@@ -9,7 +10,7 @@ import { resumingApi } from "../client/resuming-api.js";
 import { MarinError, fileError } from "../platform.js";
 import type { QueryResult } from "../server/query-worker.js";
 import type { Target, TargetFlags } from "./context.js";
-import { controllerFile, controllerFileSchema, directoryOf } from "./directory.js";
+import { controllerFile, controllerFileSchema, databaseFile, directoryOf } from "./directory.js";
 import type { CliEnvironment } from "./environment.js";
 import type { Output } from "./output.js";
 import { usageError } from "./usage.js";
@@ -33,6 +34,10 @@ export async function connectTarget(flags: TargetFlags, environment: CliEnvironm
   if (running !== undefined) return connectServer(running.url, running.token);
   if (start === "no") {
     throw new MarinError("IRIS_NO_CONTROLLER", `No controller runs on ${directory}: start one with \`iris controller --dir ${directory}\`, or name a server with --controller; \`iris run\` brings its own.`, { data: { directory } });
+  }
+  // Looking must not make what is looked for.
+  if (start === "read" && !existsSync(join(directory, databaseFile))) {
+    throw new MarinError("IRIS_NO_CONTROLLER", `There is nothing to see in ${directory}: no controller has run on it. Name another directory with --dir, or a server with --controller.`, { data: { directory } });
   }
   if (start === "run") output.note(`no controller runs on ${directory}: this command brings one, for as long as it runs`);
   return (await import("./embedded.js")).startController({ directory, mode: start });

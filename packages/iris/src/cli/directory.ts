@@ -6,6 +6,9 @@ import type { CliEnvironment } from "./environment.js";
 /** Where a controller keeps everything unless it is told otherwise. */
 export const defaultDirectory = ".iris";
 
+/** Name of a controller's database in its directory. */
+export const databaseFile = "iris.db";
+
 /** Name of the directory in a controller's directory that holds its API keys, as hashes. */
 export const keysDirectory = "keys";
 

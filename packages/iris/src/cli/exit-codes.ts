@@ -24,7 +24,7 @@ const notFound: ReadonlySet<string> = new Set(["IRIS_NO_JOB", "IRIS_NO_ATTEMPT",
 /** The exit code that an error ends the command with. */
 export function exitCodeOf(error: unknown): number {
   if (!isMarinError(error)) return exitCodes.failure;
-  if (error.code === "IRIS_USAGE") return exitCodes.usage;
+  if (error.code === "IRIS_USAGE" || error.code === "IRIS_BAD_JOB") return exitCodes.usage;
   if (error.code === "IRIS_INTERRUPTED") return exitCodes.interrupted;
   if (unreachable.has(error.code)) return exitCodes.unreachable;
   return notFound.has(error.code) ? exitCodes.notFound : exitCodes.failure;

@@ -147,8 +147,10 @@ export class Controller {
    */
   job(reference: string): JobRecord {
     const job = this.find(reference);
-    if (job === undefined) throw new MarinError("IRIS_NO_JOB", `There is no job "${reference}". Ask for the list of jobs; those that ended long ago are forgotten.`, { data: { job: reference } });
-    return job;
+    if (job !== undefined) return job;
+    const meant = this.find(`/${reference}`)?.id;
+    const advice = meant === undefined ? "Ask for the list of jobs; those that ended long ago are forgotten." : `Did you mean ${meant}?`;
+    throw new MarinError("IRIS_NO_JOB", `There is no job "${reference}". ${advice}`, { data: { job: reference } });
   }
 
   /** Takes a worker that has dialled in, or dials by itself. */

@@ -30,6 +30,9 @@ export async function keyCommand({ environment, output }: CommandContext, action
     output.line(`${name}: revoked`);
     return exitCodes.success;
   }
+  // It stands in the ids of this user's jobs, as one word.
+  // eslint-disable-next-line no-control-regex -- they are what is refused
+  if (!/^[^/\u0000-\u001f]{1,128}$/.test(name)) throw usageError(`${JSON.stringify(name)} is no user's name: it has no "/", no control characters, and at most 128 characters`);
   const { key, record } = await keys.create({ name, scopes: scope ?? ["jobs:*", "cluster:read"], ...(expires === undefined ? {} : { expiresAt: Date.now() + expires }) }).catch((error: unknown) => {
     throw error instanceof MarinError && error.code === "RIGGING_BAD_SCOPE" ? usageError(error.message) : error;
   });
