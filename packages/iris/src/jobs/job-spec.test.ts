@@ -35,6 +35,7 @@ describe("a job's spec", () => {
     [{ resources: { cpu: -1 } }, "resources.cpu"],
     [{ resources: { cpus: 1 } }, "cpus"],
     [{ ports: ["a", "a"] }, "ports: each name once"],
+    [{ ports: Array.from({ length: 65 }, (_, index) => `p${String(index)}`) }, "ports"],
     [{ timeoutMs: 0 }, "timeoutMs"],
     [{ retries: 1 }, "retries"],
     [{ args: [() => 1] }, "args must be plain data"],

@@ -55,6 +55,8 @@ const jobSpecSchema = z
     tolerations: z.array(z.string()).nullish().describe("taints of workers that the job puts up with. Default the parent's, [] none"),
     ports: z
       .array(z.string().regex(word, "a lower-case word"))
+      // As many as a worker takes: what it refuses would keep it from hearing of every other job.
+      .max(64)
       .refine((names) => new Set(names).size === names.length, "each name once")
       .default([])
       .describe("names of the TCP ports each task gets; irisCtx().port(name) has the number"),
@@ -110,7 +112,7 @@ export interface JobSpec {
   readonly constraints?: readonly Constraint[] | null | undefined;
   /** Taints of workers that the job puts up with. Default (and null) the parent's, `[]` none. */
   readonly tolerations?: readonly string[] | null | undefined;
-  /** Names of the TCP ports each task gets. Default none. */
+  /** Names of the TCP ports each task gets, at most 64. Default none. */
   readonly ports?: readonly string[];
   /** Tasks of the job, at most 1,000. Default 1. */
   readonly replicas?: number;
