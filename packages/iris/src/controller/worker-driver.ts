@@ -39,6 +39,9 @@ const firstRetryMs = 100;
 const longestRetryMs = 5_000;
 const answerTimeoutMs = 30_000;
 
+/** Bytes of arguments from which on a message takes no further orders: with one of the largest that a job may have it must still be one. */
+const orderBytes = 16 * 2 ** 20;
+
 /**
  * Keeps one worker told of all that it is to run, and takes what it reports, over any number of connections. That it cannot be reached changes nothing
  * but that it gets no new work; what runs on it is lost only when it was silent for `workerTimeoutMs`.
@@ -181,9 +184,18 @@ export class WorkerDriver {
 
   async #reconcile(link: WorkerLink): Promise<void> {
     const ordered: string[] = [];
-    const desired = [...this.#desired].map(([attemptUid, { order, acknowledged, stop }]): DesiredAttempt => {
-      if (order !== undefined) ordered.push(attemptUid);
-      return { attemptUid, acknowledged, ...(order === undefined ? {} : { order }), ...(stop === undefined ? {} : { stop }) };
+    let bytes = 0;
+    const desired = [...this.#desired].flatMap(([attemptUid, { order, acknowledged, stop }]): DesiredAttempt[] => {
+      if (order !== undefined) {
+        // The next message has the rest. What was in one is in all later ones, whose answers may be lost: what stands before it only gets less.
+        if (bytes > orderBytes) {
+          this.#changed = true;
+          return [];
+        }
+        bytes += order.work.kind === "entry" ? order.work.args.byteLength : 0;
+        ordered.push(attemptUid);
+      }
+      return [{ attemptUid, acknowledged, ...(order === undefined ? {} : { order }), ...(stop === undefined ? {} : { stop }) }];
     });
     const timeout = new AbortController();
     const late = this.#clock.sleep(answerTimeoutMs, timeout.signal).then(
