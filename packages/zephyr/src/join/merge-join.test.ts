@@ -82,6 +82,15 @@ test.each([
   await expect(joining).rejects.toMatchObject({ code: "ZEPHYR_UNSORTED", message: new RegExp(`^${name.replace(".", "\\.")}, record 2: the key "b" comes after "d"`), data: { input: name, record: 2, key: "b", before: "d" } });
 });
 
+test("Merge join: an unsorted side is refused behind the end of the other one, too", async () => {
+  const short = [{ id: 1 }];
+  const unsorted = [{ id: 2 }, { id: 1 }];
+  for (const how of ["inner", "left"] as const) {
+    await expect(joined(unsorted, short, { how })).rejects.toMatchObject({ code: "ZEPHYR_UNSORTED", data: { input: "a.jsonl", record: 1, key: 1, before: 2 } });
+    await expect(joined(short, unsorted, { how })).rejects.toMatchObject({ code: "ZEPHYR_UNSORTED", data: { input: "b.jsonl", record: 1, key: 1, before: 2 } });
+  }
+});
+
 test("records that are no objects need a combiner", async () => {
   const own = (record: unknown): unknown => record;
   await expect(joined([1], [1], { leftKey: own, rightKey: own })).rejects.toMatchObject({ code: "ZEPHYR_NO_COMBINER" });

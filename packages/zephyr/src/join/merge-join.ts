@@ -27,7 +27,7 @@ export interface MergeJoinOptions {
 
 /**
  * Joins two sides that are sorted by their keys: each left record with each right record of its key, in the order of the left records, then of the right ones. Both sides
- * are read once; memory is the same for any number of records.
+ * are read once, to their ends; memory is the same for any number of records.
  *
  * @throws MarinError ZEPHYR_UNSORTED naming the side, the record and both keys; ZEPHYR_BAD_KEY; ZEPHYR_NO_COMBINER where there is none and records are no objects
  */
@@ -39,7 +39,7 @@ export async function* mergeJoin(left: AsyncIterable<unknown>, right: AsyncItera
   while (!lefts.ended) {
     signal?.throwIfAborted();
     while (!rights.ended && rights.key.compare(lefts.key) < 0) await rights.next();
-    if (rights.ended && how === "inner") return;
+    if (rights.ended && how === "inner") break;
     const record = lefts.record;
     if (rights.ended || !rights.key.equals(lefts.key)) {
       if (how === "left") yield await combiner(record, null);
@@ -58,6 +58,13 @@ export async function* mergeJoin(left: AsyncIterable<unknown>, right: AsyncItera
     for await (const again of lefts.whileKey(key)) {
       signal?.throwIfAborted();
       for await (const partner of partners) yield resolved(combiner(again, partner));
+    }
+  }
+  // Behind the other side's end a key that falls would have been a partner: it is looked for.
+  for (const rest of [lefts, rights]) {
+    while (!rest.ended) {
+      signal?.throwIfAborted();
+      await rest.next();
     }
   }
 }
