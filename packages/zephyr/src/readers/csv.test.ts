@@ -52,6 +52,13 @@ describe("comma-separated values", () => {
     expect(await readAll(name, content, { settings })).toEqual(expected);
   });
 
+  test("lines that end in carriage returns alone are an error, and not a file without rows", async () => {
+    for (const content of ["a,b\r1,2\r3,4\r", "a\r1\r", "a,b\r1,2\n3,4\n"]) {
+      await expect(readAll("a.csv", content), content).rejects.toMatchObject({ code: "ZEPHYR_BAD_CSV", data: { line: 1, offset: 0 }, message: expect.stringContaining("carriage return") as string });
+    }
+    expect(await readAll("a.csv", '"a\r\nb"\r\n1\r\n')).toEqual([{ "a\r\nb": "1" }]);
+  });
+
   test("a row over several lines is told by its first; what stands behind a wrong one is read", async () => {
     const content = 'a,b\n1,"x\ny"z\n2,"u\nv"\n';
     await expect(readAll("a.csv", content)).rejects.toMatchObject({ code: "ZEPHYR_BAD_CSV", data: { line: 2, offset: 4 }, message: expect.stringContaining('stands "z"') as string });

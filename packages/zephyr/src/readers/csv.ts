@@ -113,6 +113,8 @@ function isEmpty(bytes: Buffer): boolean {
 
 /** @throws MarinError ZEPHYR_BAD_CSV */
 function checkedNames(path: string, names: readonly string[], line: Line): readonly string[] {
+  // A file of such lines is one single row, and would have no record.
+  if (names.some((name) => /\r(?!\n)/.test(name))) throw rowError(path, line, "a carriage return stands alone in it: if lines end so, make them end in line feeds (tr '\\r' '\\n')");
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw rowError(path, line, `it names the field ${JSON.stringify(twice)} twice; give names by the setting header, { header: ["a", "b"] }`);
   if (names.includes("__proto__")) throw rowError(path, line, "no field can be called __proto__; give names by the setting header");
