@@ -29,6 +29,13 @@ describe("web archives", () => {
     ]);
   });
 
+  test("the content of a WET file's page is text, whether a header says so or not", async () => {
+    const typed = gunzipSync(texts).toString("latin1");
+    const untyped = Buffer.from(typed.replaceAll(/Content-Type: text\/plain\r\n/gi, ""), "latin1");
+    expect(untyped.length).toBeLessThan(typed.length);
+    expect(await readAll("a.wet", untyped)).toEqual(await readAll("a.wet", Buffer.from(typed, "latin1")));
+  });
+
   test("an archive cut anywhere but between records is an error that names record and byte", async () => {
     const starts = [...pages.toString("latin1").matchAll(/WARC\/1\.0\r\nWARC-(?:Type|Date)/g)].map(({ index }) => index);
     expect(starts).toHaveLength(3);

@@ -42,7 +42,7 @@ export const warcFormat: Format = {
   finishes: true,
   async *read(input) {
     const types = listSetting(input, "types");
-    for await (const { value, place } of warcRecords(input, types)) {
+    for await (const { value, place } of warcRecords(input, { types })) {
       const record = input.record(value, place);
       if (record !== undefined) yield record;
     }
@@ -56,7 +56,7 @@ export const wetFormat: Format = {
   settings: ["maxRecordBytes"],
   finishes: true,
   async *read(input) {
-    for await (const { value, place } of warcRecords(input, ["conversion"])) {
+    for await (const { value, place } of warcRecords(input, { types: ["conversion"], texts: true })) {
       const { id, uri, date, text } = value;
       const language = value.headers["warc-identified-content-language"];
       const record = input.record({ id, uri: uri ?? null, date, language: language ?? null, text: text ?? "" }, place);
@@ -65,7 +65,14 @@ export const wetFormat: Format = {
   },
 };
 
-async function* warcRecords(input: FormatInput, types: readonly string[] | undefined): AsyncGenerator<{ readonly value: WarcRecord; readonly place: Place }> {
+/** What of an archive is wanted. */
+interface Wanted {
+  readonly types: readonly string[] | undefined;
+  /** Whether the contents are texts, whatever their headers say. */
+  readonly texts?: boolean;
+}
+
+async function* warcRecords(input: FormatInput, { types, texts = false }: Wanted): AsyncGenerator<{ readonly value: WarcRecord; readonly place: Place }> {
   const { path } = input;
   const limit = numberSetting(input, "maxRecordBytes", 1) ?? 1 << 28;
   const reader = new ByteReader(input.chunks());
@@ -87,7 +94,7 @@ async function* warcRecords(input: FormatInput, types: readonly string[] | undef
       await readEnd(reader, place);
       let value: WarcRecord;
       try {
-        value = recordOf(headers, content, place, reader.offset);
+        value = recordOf(headers, content, { place, end: reader.offset, isText: texts });
       } catch (error) {
         if (!isMarinError(error)) throw error;
         input.bad(error, content);
@@ -130,10 +137,10 @@ async function readEnd(reader: ByteReader, place: Place): Promise<void> {
   throw "\r\n\r\n".startsWith(end) ? cutShort(place) : badWarc(place, "it does not end where its Content-Length says");
 }
 
-function recordOf(headers: Readonly<Record<string, string>>, content: Buffer, place: Place, end: number): WarcRecord {
+function recordOf(headers: Readonly<Record<string, string>>, content: Buffer, { place, end, isText }: { readonly place: Place; readonly end: number; readonly isText: boolean }): WarcRecord {
   const { "warc-type": type = "", "warc-record-id": id = "", "warc-date": date = "", "warc-target-uri": uri, "content-type": contentType = "" } = headers;
   const common = { type, id, date, ...(uri === undefined ? {} : { uri }), headers };
-  if (/^text\/|\+json|^application\/json/i.test(contentType)) return { ...common, text: decodeUtf8(content, { path: place.path, offset: end - 4 - content.length }) };
+  if (isText || /^text\/|\+json|^application\/json/i.test(contentType)) return { ...common, text: decodeUtf8(content, { path: place.path, offset: end - 4 - content.length }) };
   // Copied: a view would keep the whole chunk around it.
   if (!/^application\/http/i.test(contentType)) return { ...common, body: Uint8Array.from(content) };
   const split = content.indexOf("\r\n\r\n");
