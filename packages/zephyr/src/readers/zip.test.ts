@@ -18,13 +18,31 @@ test("members are read in order, each by its ending, packed or not", async () =>
 });
 
 test("errors name the member and the line in it", async () => {
-  const name = archive.indexOf("table.csv");
-  const broken = Buffer.from(archive);
+  await expect(readAll("corpus.zip", renamed("table.xyz"))).rejects.toMatchObject({ code: "ZEPHYR_UNKNOWN_FORMAT", message: expect.stringContaining("memory://corpus.zip/table.xyz") as string });
+  await expect(readAll("corpus.zip", renamed("tab.jsonl"))).rejects.toMatchObject({ code: "ZEPHYR_BAD_JSON", data: { path: "memory://corpus.zip/tab.jsonl", line: 1, offset: 0 } });
+});
+
+/** The archive with another name for table.csv, of the same length. */
+function renamed(name: string): Buffer {
+  const copy = Buffer.from(archive);
   // In the member's own header and in the table of contents.
-  for (const at of [name, archive.lastIndexOf("table.csv")]) broken.write("table.xyz", at);
-  await expect(readAll("corpus.zip", broken)).rejects.toMatchObject({ code: "ZEPHYR_UNKNOWN_FORMAT", message: expect.stringContaining("memory://corpus.zip/table.xyz") as string });
-  for (const at of [name, archive.lastIndexOf("table.csv")]) broken.write("tab.jsonl", at);
-  await expect(readAll("corpus.zip", broken)).rejects.toMatchObject({ code: "ZEPHYR_BAD_JSON", data: { path: "memory://corpus.zip/tab.jsonl", line: 1, offset: 0 } });
+  for (const at of [archive.indexOf("table.csv"), archive.lastIndexOf("table.csv")]) copy.write(name, at);
+  return copy;
+}
+
+test("members whose names begin with a dot are passed over, as in listings, unless they are asked for", async () => {
+  for (const name of ["._abl.csv", "x/._a.csv", ".DS_Store"]) expect(await readAll("corpus.zip", renamed(name)), name).toEqual(records.slice(0, 14));
+  expect(await readAll("corpus.zip", renamed("._abl.csv"), { settings: { members: ["._*.csv"] } })).toEqual(records.slice(14));
+  expect(await readAll("corpus.zip", renamed("a.b/c.csv"))).toEqual(records);
+});
+
+test("an encrypted member is an error that says so", async () => {
+  const encrypted = Buffer.from(archive);
+  const entry = archive.lastIndexOf("table.csv") - 46;
+  encrypted.writeUInt16LE(archive.readUInt16LE(entry + 8) | 1, entry + 8);
+  // Encryption puts twelve bytes before the content.
+  encrypted.writeUInt32LE(archive.readUInt32LE(entry + 20) + 12, entry + 20);
+  await expect(readAll("corpus.zip", encrypted)).rejects.toMatchObject({ code: "ZEPHYR_BAD_ZIP", message: expect.stringContaining("its member table.csv is encrypted") as string });
 });
 
 test("an archive cut at 100 random places, or with a bit of its content flipped, is an error that names it", async () => {

@@ -11,7 +11,8 @@ import { listSetting } from "./settings.js";
 
 /**
  * ZIP archives: the records of their members, in the archive's order, each by the ending of its name. A member of no kind that is
- * read is an error, unless the setting `members`, patterns like "data/*.jsonl", leaves it out. Checksums are checked.
+ * read is an error, unless the setting `members`, patterns like "data/*.jsonl", leaves it out. Names that begin with "." are passed over, as in listings:
+ * macOS puts "__MACOSX/._a.jsonl" beside "a.jsonl". Checksums are checked.
  *
  * @param formatOf - the format of a member's name
  */
@@ -59,6 +60,7 @@ async function* readMember(input: FormatInput, archive: ZipFile, entry: Entry, f
 
 /** The bytes of a member. The library checks its size; its checksum is checked here. */
 async function* contentOf(path: string, archive: ZipFile, entry: Entry): AsyncGenerator<Uint8Array> {
+  if (entry.isEncrypted()) throw badZip(path, `its member ${entry.fileName} is encrypted: unpack the archive with its password`);
   const stream = await archive.openReadStreamPromise(entry);
   let checksum = 0;
   try {
@@ -91,7 +93,7 @@ async function openArchive(source: ByteSource): Promise<ZipFile> {
 }
 
 async function matcherOf(patterns: readonly string[] | undefined): Promise<(member: string) => boolean> {
-  if (patterns === undefined) return () => true;
+  if (patterns === undefined) return (member) => !/(?:^|\/)\.[^/]*$/.test(member);
   const { minimatch } = await import("minimatch");
   return (member) => patterns.some((pattern) => minimatch(member, pattern, { nocomment: true, nonegate: true, platform: "linux" }));
 }
