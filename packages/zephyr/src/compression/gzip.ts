@@ -38,18 +38,31 @@ export async function* gunzipChunks(path: string, packed: AsyncIterable<Uint8Arr
 /** Feeds the stream; returns the offset of the first byte behind its end that is not zero. */
 async function feed(packed: AsyncIterable<Uint8Array>, gunzip: Gunzip): Promise<number | undefined> {
   const finished = new Promise<void>((resolve) => gunzip.once("end", resolve).once("close", resolve));
-  let start = 0;
-  for await (const chunk of packed) {
-    if (gunzip.destroyed && !gunzip.readableEnded) return undefined;
-    const writable = !gunzip.readableEnded && !gunzip.writableEnded;
-    if (writable && !gunzip.write(chunk)) await Promise.race([once(gunzip, "drain").catch(() => undefined), finished]);
-    if (gunzip.readableEnded) {
-      const used = Math.max(0, gunzip.bytesWritten - start);
+  // Chunks, with their offsets, of which the stream may not have used all.
+  const unused: { readonly start: number; readonly chunk: Uint8Array }[] = [];
+  const behind = (): number | undefined => {
+    for (const { start, chunk } of unused) {
+      const used = gunzip.bytesWritten - start;
       const other = chunk.findIndex((byte, index) => index >= used && byte !== 0);
       if (other !== -1) return start + other;
     }
+    unused.length = 0;
+    return undefined;
+  };
+  let start = 0;
+  for await (const chunk of packed) {
+    if (gunzip.destroyed && !gunzip.readableEnded) return undefined;
+    for (let first = unused[0]; first !== undefined && first.start + first.chunk.length <= gunzip.bytesWritten; first = unused[0]) unused.shift();
+    unused.push({ start, chunk });
     start += chunk.length;
+    const writable = !gunzip.readableEnded && !gunzip.writableEnded;
+    if (writable && !gunzip.write(chunk)) await Promise.race([once(gunzip, "drain").catch(() => undefined), finished]);
+    if (!gunzip.readableEnded) continue;
+    const other = behind();
+    if (other !== undefined) return other;
   }
   gunzip.end();
-  return undefined;
+  // Only then is known how much of the last chunks it takes.
+  await finished;
+  return behind();
 }

@@ -76,6 +76,16 @@ test("zeros behind a gzip member are padding", async () => {
   expect(String(await unpackAll(unpack, "m.gz", Buffer.concat([gzipSync("eins "), gzipSync(""), gzipSync("zwei"), Buffer.alloc(512)])))).toBe("eins zwei");
 });
 
+test("Never silently short: what follows zeros behind a gzip member is an error, wherever the chunks are cut", async () => {
+  const [member, zeros] = [gzipSync("eins "), Buffer.alloc(8)];
+  for (const behind of [gzipSync("zwei"), Buffer.from("behind the end")]) {
+    for (const chunkBytes of [1, 7, member.length, member.length + 3, 1 << 16]) {
+      const unpacking = unpackAll(unpack, "m.gz", Buffer.concat([member, zeros, behind]), chunkBytes);
+      await expect(unpacking, String(chunkBytes)).rejects.toMatchObject({ code: "ZEPHYR_BAD_GZIP", data: { path: "m.gz", offset: member.length + zeros.length } });
+    }
+  }
+});
+
 test("a file without such an ending is given as it is; a frame made here unpacks to what went in", async () => {
   expect(String(await unpackAll(unpack, "a.txt", Buffer.from("plain"), 2))).toBe("plain");
   await fc.assert(
