@@ -34,6 +34,8 @@ test.each<[ParquetType, unknown, string, string]>([
   ["string", 5, "x", "expected text, found 5"],
   ["timestamp-millis", "2024-02-29T12:00:00", "x", "found"],
   ["date", "yesterday", "x", "midnight UTC"],
+  ["date", "2024-02-30", "x", 'found "2024-02-30"'],
+  ["timestamp-millis", "2023-02-29T12:00:00Z", "x", "found"],
   [{ list: "string" }, ["a", 1], "x[]", "expected text"],
   [{ struct: { a: "int32" } }, { a: 1, b: 2 }, "x.b", "no such column"],
 ])("%j does not take %o", (type, value, column, message) => {
@@ -57,6 +59,7 @@ test.each<[ParquetType, string, unknown]>([
 
 test.each<[ParquetType, string, string]>([
   ["int64", "1.0", 'found "1.0"'],
+  ["float64", "1e999", 'found "1e999"'],
   ["int64", "", 'found ""'],
   ["float64", "1,5", 'found "1,5"'],
   ["int8", "128", "found 128"],

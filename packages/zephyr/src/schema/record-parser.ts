@@ -39,6 +39,13 @@ const bigints: ReadonlySet<ParquetScalar> = new Set(["int64", "uint64", "time-mi
 const isoDay = /^\d{4}-\d\d-\d\d$/;
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Whether text that begins with a day names one that exists: JavaScript takes February 30 for March 1. */
+function isDay(text: string): boolean {
+  const day = text.slice(0, 10);
+  const date = new Date(day);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
+}
+
 function converterOf(type: ParquetType): Convert {
   if (typeof type === "string") return scalarConverter(type);
   if ("nullable" in type) {
@@ -70,8 +77,8 @@ function converterOf(type: ParquetType): Convert {
 
 function scalarConverter(type: ParquetScalar): Convert {
   if (bigints.has(type)) return (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value);
-  if (type === "date") return (value) => (typeof value === "string" && isoDay.test(value) ? new Date(value) : value);
-  if (type === "timestamp-millis") return (value) => (typeof value === "string" && (isoDay.test(value) || isoTime.test(value)) ? new Date(value) : value);
+  if (type === "date") return (value) => (typeof value === "string" && isoDay.test(value) && isDay(value) ? new Date(value) : value);
+  if (type === "timestamp-millis") return (value) => (typeof value === "string" && (isoDay.test(value) || isoTime.test(value)) && isDay(value) ? new Date(value) : value);
   return (value) => value;
 }
 
@@ -89,7 +96,7 @@ function textConverter(type: ParquetType): Convert {
   const parse = (text: string): unknown => {
     if (bigints.has(type) && /^[+-]?\d+$/.test(text)) return BigInt(text.replace("+", ""));
     if (integers.has(type) && /^[+-]?\d+$/.test(text)) return Number(text);
-    if (floats.has(type) && (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) || /^(NaN|[+-]?Infinity)$/.test(text))) return Number(text);
+    if (floats.has(type) && ((/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))) || /^(NaN|[+-]?Infinity)$/.test(text))) return Number(text);
     if (type === "boolean" && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
     return convert(text);
   };
