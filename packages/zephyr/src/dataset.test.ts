@@ -27,6 +27,15 @@ test("map after map is map of the composition; filter and map keep the order", (
     expect(await dataset.filter((x) => x > 0).map(f).toArray()).toEqual(items.filter((x) => x > 0).map(f));
   }));
 
+test("flatMap takes whatever can be gone over, text included; mapShard and it say when a function returns nothing of the kind", async () => {
+  const dataset = Dataset.fromArray(["ab", "c"]);
+  expect(await dataset.flatMap((text) => text).toArray()).toEqual(["a", "b", "c"]);
+  expect(await dataset.flatMap((text) => new Set(text)).toArray()).toEqual(["a", "b", "c"]);
+  const nothing = (): never[] => undefined as unknown as never[];
+  await expect(dataset.flatMap(nothing).toArray()).rejects.toMatchObject({ code: "ZEPHYR_NO_ITEMS", message: expect.stringContaining("returned nothing where items are needed") as string });
+  await expect(dataset.mapShard(nothing).toArray()).rejects.toMatchObject({ code: "ZEPHYR_NO_ITEMS" });
+});
+
 test("take gives a prefix; batches are full but the last and join to the whole", () =>
   run(fc.tuple(numbers, fc.nat(20)), async ([items, n]) => {
     const dataset = Dataset.fromArray(items);

@@ -1,3 +1,4 @@
+import { MarinError } from "@marin/iris";
 import { compileExpr } from "../expr/evaluate.js";
 import type { ShardNumber, StageOp } from "../plan/stage.js";
 import { resolveWork, type WorkFunction } from "../plan/work.js";
@@ -147,15 +148,26 @@ async function* flattened(items: AsyncIterable<unknown>, work: WorkFunction, sig
   for await (const item of items) {
     if (signal?.aborted === true) throw signal.reason;
     const expanded = work(item, index++);
-    const inner = (isPromise(expanded) ? await expanded : expanded) as Iterable<unknown> | AsyncIterable<unknown>;
-    if (Symbol.asyncIterator in inner) yield* inner;
+    const inner = manyItems("flatMap() or mapBatches", isPromise(expanded) ? await expanded : expanded);
+    if (isAsync(inner)) yield* inner;
     else for (const each of inner) yield each;
   }
 }
 
 async function* replaced(items: AsyncIterable<unknown>, work: WorkFunction, info: { readonly shard: number; readonly shards: number }): AsyncGenerator<unknown> {
-  const result = (await work(items, info)) as Iterable<unknown> | AsyncIterable<unknown>;
-  yield* result;
+  yield* manyItems("mapShard", await work(items, info));
+}
+
+/** What a function has given, as the items that it should be. @throws MarinError ZEPHYR_NO_ITEMS */
+function manyItems(operation: string, given: unknown): Iterable<unknown> | AsyncIterable<unknown> {
+  const items = given as (Partial<Iterable<unknown>> & Partial<AsyncIterable<unknown>>) | null | undefined;
+  if (typeof items?.[Symbol.asyncIterator] === "function" || typeof items?.[Symbol.iterator] === "function") return given as Iterable<unknown> | AsyncIterable<unknown>;
+  const found = given === null ? "null" : given === undefined ? "nothing" : typeof given;
+  throw new MarinError("ZEPHYR_NO_ITEMS", `The function of ${operation}() returned ${found} where items are needed: an array, a generator, a dataset; [] for none.`, { data: { found } });
+}
+
+function isAsync(items: Iterable<unknown> | AsyncIterable<unknown>): items is AsyncIterable<unknown> {
+  return typeof (items as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === "function";
 }
 
 async function* folded(items: AsyncIterable<unknown>, work: WorkFunction): AsyncGenerator<unknown> {
