@@ -69,7 +69,7 @@ function inputsOfPlan({ stages }: Plan): PlannedInput[] {
 }
 
 async function outputsOfPlan(made: Plan, storage: Parameters<typeof outputState>[1]): Promise<PlannedOutput[]> {
-  const fingerprints = new Fingerprints(made);
+  const fingerprints = new Fingerprints(made, storage);
   const outputs: PlannedOutput[] = [];
   for (const { shards, output } of made.stages) {
     if (output.kind !== "write") continue;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger, entry, type Registry, silentLogger, type TaskProgress, withLocalContext } from "@marin/iris";
+import { createLogger, createStorage, entry, type Registry, silentLogger, type TaskProgress, withLocalContext } from "@marin/iris";
 import { afterAll, expect, test, vi } from "vitest";
 import { tree } from "../../test/killed-pipeline.js";
 import { type failAt5, plainPipeline, shuffledPipeline, wordsOf } from "../../test/fixtures/pipeline-work.js";
@@ -137,6 +137,31 @@ test("an input file that has changed makes its output another one; the others st
   expect(await readFile(join(root, "out", "c.jsonl"), "utf8")).toBe('{"n":8}\n');
   await write("b.jsonl", [{ n: 5 }, { n: 6 }]);
   await expect(execute(dataset)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", data: { path: join(root, "out", "b.jsonl") } });
+});
+
+test("an input file in a bucket that has changed and kept its size is another one, too", async () => {
+  const storage = createStorage();
+  const dataset = Dataset.fromFiles("memory://in/*.jsonl").writeJsonl("memory://out/{basename}.jsonl", { skipExisting: true });
+  await withLocalContext({ storage }, async () => {
+    await storage.write("memory://in/a.jsonl", '{"n":1}\n');
+    await execute(dataset);
+    expect((await execute(dataset)).stages[0]?.skipped).toBe(1);
+    await storage.write("memory://in/a.jsonl", '{"n":2}\n');
+    expect((await dryRun(dataset)).outputs).toEqual([{ path: "memory://out/a.jsonl", action: "refuse" }]);
+    await expect(execute(dataset)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", data: { path: "memory://out/a.jsonl" } });
+  });
+});
+
+test("an output that is an input too is refused: executed again it would be read", async () => {
+  const root = place();
+  await mkdir(root);
+  await writeFile(join(root, "a.jsonl"), '{"n":1}\n');
+  const dataset = Dataset.fromFiles(join(root, "*.jsonl"));
+  await expect(execute(dataset.writeJsonl(join(root, "x", "..", "{basename}.jsonl")))).rejects.toMatchObject({ code: "ZEPHYR_BAD_PATTERN", message: expect.stringContaining("a.jsonl is read by the same dataset") as string });
+  const beside = dataset.writeJsonl(join(root, "out-{shard}.jsonl"));
+  await execute(beside);
+  await expect(execute(beside)).rejects.toMatchObject({ code: "ZEPHYR_BAD_PATTERN", data: { path: join(root, "out-0.jsonl") } });
+  expect(await tree(root)).toEqual({ "a.jsonl": '{"n":1}\n', "out-0.jsonl": '{"n":1}\n' });
 });
 
 test("progress counts shards of all stages; a stage that comes to nothing for long is told in the log", async () => {

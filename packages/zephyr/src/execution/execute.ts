@@ -32,7 +32,7 @@ export async function execute<T>(dataset: Dataset<T>, options: ExecuteOptions = 
   signal?.throwIfAborted();
   const plan = await makePlan(dataset, settings);
   if (workers > 0) requireNamed(plan, workers);
-  const fingerprints = new Fingerprints(plan);
+  const fingerprints = new Fingerprints(plan, storage);
   await using scratch =
     settings.scratch === undefined ? await Scratch.temporary(storage) : await Scratch.open(settings.scratch, storage, { fingerprint: () => fingerprints.plan(), text: () => explain(plan) });
   await using tasks = workers === 0 ? undefined : new WorkerTasks(settings, Math.max(...plan.stages.map(({ shards }) => shards.length)));

@@ -80,7 +80,7 @@ class Iteration implements AsyncDisposable {
     const run = new StageRun(stage, new Map(), {
       settings,
       scratch: await this.#openScratch(),
-      fingerprints: new Fingerprints(this.#plan),
+      fingerprints: new Fingerprints(this.#plan, settings.storage),
       earlier: this,
       runTask: inProcess(settings),
       progress: undefined,

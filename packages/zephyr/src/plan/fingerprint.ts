@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { serialize } from "node:v8";
-import type { Entry } from "@marin/iris";
+import type { Entry, Storage } from "@marin/iris";
 import type { Plan, ShardInput, ShardPlan, Stage } from "./stage.js";
 import { resolveWork } from "./work.js";
 
@@ -10,12 +10,14 @@ import { resolveWork } from "./work.js";
  */
 export class Fingerprints {
   readonly #plan: Plan;
+  readonly #storage: Storage;
   readonly #texts = new Map<unknown, Promise<string>>();
   readonly #shards = new Map<ShardPlan, Promise<string>>();
   readonly #stages = new Map<number, Promise<string>>();
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, storage: Storage) {
     this.#plan = plan;
+    this.#storage = storage;
   }
 
   /** Of the whole plan. */
@@ -57,8 +59,11 @@ export class Fingerprints {
       case "iterable":
         // What it will give is not known: it is never the same as before.
         return ["iterable", randomUUID()];
-      case "file":
-        return ["file", JSON.stringify(input.file), await this.#text(input.read)];
+      case "file": {
+        // Planning asks a bucket for no versions: it would be a request for each file, for nothing where nobody compares.
+        const version = input.file.version ?? (await this.#storage.stat(input.file.path))?.version;
+        return ["file", JSON.stringify({ ...input.file, version }), await this.#text(input.read)];
+      }
       case "stage": {
         const { shards, output } = this.#plan.stages[input.stage] as Stage;
         return ["stage", await this.#text(output), ...(await this.#all(shards.slice(input.start, input.end)))];

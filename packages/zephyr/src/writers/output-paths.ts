@@ -58,6 +58,7 @@ function twice(pattern: string, path: string, both: readonly [number, number], s
   return badPattern(pattern, `${named.join(" and ")} would both be written to ${path}: put {shard} into the name`, { path, shards: [...both], inputs });
 }
 
-function badPattern(pattern: string, reason: string, data: Readonly<Record<string, unknown>> = {}): MarinError {
+/** An output pattern that cannot be, and why. */
+export function badPattern(pattern: string, reason: string, data: Readonly<Record<string, unknown>> = {}): MarinError {
   return new MarinError("ZEPHYR_BAD_PATTERN", `The output pattern "${pattern}" does not do: ${reason}.`, { data: { pattern, ...data } });
 }
