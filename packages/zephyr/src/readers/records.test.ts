@@ -2,8 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { withLocalContext } from "@marin/iris";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { memoryFile } from "../../test/read-all.js";
 import { Dataset } from "../dataset.js";
 import { writeParquet } from "../writers/parquet.js";
 import { readRecords } from "./records.js";
@@ -85,4 +87,15 @@ test("a missing file and an aborted reading", async () => {
   const path = await file("abort.txt.gz", gzipSync("text"));
   const signal = AbortSignal.abort(new Error("stop"));
   await expect(Dataset.fromAsyncIterable(readRecords(path, { signal })).toArray()).rejects.toThrow("stop");
+});
+
+test("records are counted whatever they hold, also where bad ones are passed over", async () => {
+  const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const storage = await memoryFile("memory://any.jsonl", `1\n"two"\nnull\n[4]\n{"a":5}\n${nested}\n`);
+  await withLocalContext({ storage }, async () => {
+    expect(await Dataset.fromFiles("memory://any.jsonl").count().toArray()).toEqual([6]);
+    expect(await Dataset.fromFiles("memory://any.jsonl", { onBadRecord: { skip: true } }).count().toArray()).toEqual([6]);
+    await expect(Dataset.fromFiles("memory://any.jsonl", { columns: ["a"] }).toArray()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { line: 1 } });
+    expect(await Dataset.fromFiles("memory://any.jsonl", { columns: ["a"], onBadRecord: { skip: true } }).toArray()).toEqual([{ a: 5 }]);
+  });
 });

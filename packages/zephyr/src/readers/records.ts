@@ -106,6 +106,8 @@ function inputOf(format: Format, source: SourceFile, options: ReadOptions & { re
 function finisherOf(format: Format, path: string, { columns, schema, pathColumn }: ReadOptions): ((value: unknown) => unknown) | undefined {
   const chosen = format.projects === true ? undefined : columns;
   if (chosen === undefined && pathColumn === undefined && schema === undefined) return undefined;
+  // Whoever counts records looks at no column: lines that hold lists or numbers are records, too.
+  if (chosen?.length === 0 && pathColumn === undefined && schema === undefined) return () => ({});
   const parse = schema === undefined ? undefined : recordParser(schemaOf(path, schema, columns), format.texts === true ? "text" : "json");
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -142,5 +144,10 @@ function badRecord(path: string, position: RecordPosition, { column, message }: 
 
 /** How a value begins, for people. */
 function sampleOf(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) ?? String(value);
+  try {
+    return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner)) ?? String(value);
+  } catch {
+    // Nested deeper than the stack.
+    return "";
+  }
 }
