@@ -26,7 +26,7 @@ export interface FromFilesOptions extends Pick<ReadOptions, "format" | "columns"
  * Nothing is read but listings, and the tables of contents of files that are split.
  *
  * @param patterns - paths with `*`, `**`, `?`, `[a-z]`, `{train,test}`, `{00..15}`, on any storage: plain paths, gs://, s3://, hf://,
- * https:// (without wildcards: web servers give no listings)
+ * https:// (without wildcards: web servers give no listings). A backslash before such a character makes it one of the name
  * @throws MarinError ZEPHYR_NO_FILES when a part of a pattern matches nothing; RIGGING_NOT_FOUND for a file that is named and is not
  * there; ZEPHYR_UNKNOWN_FORMAT, ZEPHYR_BAD_SETTING, ZEPHYR_BAD_PATTERN; errors of the storage, which say what to do where
  * a place cannot be reached or needs credentials

@@ -65,7 +65,7 @@ export function inlineFunction(work: AnyWork, operation: string, workers: number
   const name = typeof work === "function" && work.name !== "" ? work.name : "work";
   return new MarinError(
     "ZEPHYR_INLINE_FUNCTION",
-    `The function "${name}" of ${operation} cannot be sent to ${String(workers)} workers: it may hold variables of this process. Export it from a module and name it: ` +
+    `The function "${name}" of ${operation} cannot be sent to ${String(workers)} workers: it may hold variables of this process. Export it from a module and name it by entry of @marin/iris: ` +
       `entry<typeof ${name}>(import.meta.url, "${name}"), or bind(entry<typeof ${name}>(import.meta.url, "${name}"), ...firstArguments) for what it needs besides; ` +
       "or execute with workers: 0.",
     { data: { operation, name } },
