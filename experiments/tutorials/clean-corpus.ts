@@ -45,6 +45,11 @@ const rawStep = defineStep({
   },
 });
 
+/** A path as a pattern that means it alone: names may hold brackets and braces. */
+function literal(path: string): string {
+  return path.replace(/[\\*?[\]{}]/g, "\\$&");
+}
+
 const collectOptions = z.strictObject({
   minBytes: z.int().min(1).default(200).describe("Shorter texts are left out and counted, in UTF-8 bytes."),
   workers: z.int().min(0).default(0).describe("Worker threads; 0: the step's own. The documents do not depend on it."),
@@ -74,9 +79,9 @@ const collectStep = defineStep({
       for (const { name, path } of all.filter((file) => file.name.startsWith(`${source.folder}/`))) {
         try {
           // Read once for what is wrong with it: a damaged container has no trustworthy record, a bad record only itself.
-          const { counters } = await execute(Dataset.fromFiles(path, { settings, onBadRecord: { skip: true } }).count(), { signal, name: "inspect" });
+          const { counters } = await execute(Dataset.fromFiles(literal(path), { settings, onBadRecord: { skip: true } }).count(), { signal, name: "inspect" });
           badRecords.set(source.folder, (badRecords.get(source.folder) ?? 0) + (counters["bad-records"]?.sum ?? 0));
-          readable.push(path);
+          readable.push(literal(path));
         } catch (error) {
           const cause = isMarinError(error, "ZEPHYR_SHARD_FAILED") ? error.cause : error;
           if (!isMarinError(cause)) throw error;
