@@ -85,6 +85,23 @@ describe.each(kinds)("$scheme://", ({ scheme, start, write, read }) => {
     expect(Buffer.concat(seen).equals(content.subarray(0, 20_000))).toBe(true);
   });
 
+  test("a versioned read begins again when the object changes between a cut and the rest", async () => {
+    const newer = Buffer.alloc(50_000, 1);
+    let replacing: Promise<void> | undefined;
+    const replace = (): ServerFault => {
+      replacing = storage.write(path, newer);
+      return { cutAt: 20_000 };
+    };
+    const { storage } = await start(each("GET", read, replace));
+    await storage.write(path, content);
+    const found = await storage.readVersioned(path);
+    await replacing;
+    expect(found?.content.length).toBe(50_000);
+    expect([sha256(content), sha256(newer)]).toContain(sha256(found?.content ?? new Uint8Array()));
+    const now = await storage.readVersioned(path);
+    expect(now?.version === found?.version).toBe(sha256(found?.content ?? new Uint8Array()) === sha256(newer));
+  });
+
   test.each([429, 500, 503, "cut-before"] as const)("%s once: every operation is tried again", async (fault) => {
     const wanted: ServerFault = typeof fault === "number" ? { status: fault } : fault;
     const failed = new Set<string>();

@@ -150,7 +150,8 @@ export class S3Storage implements StorageDriver {
       return { content, version };
     } catch (error) {
       if (statusOf(error) === 404 && (error as Error).name !== "NoSuchBucket") return undefined;
-      if (statusOf(error) === 412) throw notThatVersion(path, { expected: version });
+      // It was replaced while an interrupted answer was taken up again.
+      if (statusOf(error) === 412 || isMarinError(error, "RIGGING_CHANGED")) return this.readVersioned(path, { signal });
       throw remoteError(error, { action: "read", path }, advice);
     }
   }
