@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { MarinError } from "@marin/ducky";
@@ -67,15 +68,27 @@ export function describeEntry({ module, export: name }: Entry): string {
 /** Each call would otherwise ask the loader again: that takes longer than the rest of the call where modules are TypeScript. */
 const loadedModules = new Map<string, Readonly<Record<string, unknown>>>();
 
+/** The module on whose behalf code runs, until it is loaded. */
+const loading = new AsyncLocalStorage<{ readonly module: string; done: boolean }>();
+
+/** The module whose top level this code is called from, while an entry is loaded. */
+export function moduleOnLoad(): string | undefined {
+  const state = loading.getStore();
+  return state?.done === false ? state.module : undefined;
+}
+
 async function loadModule(module: string): Promise<Readonly<Record<string, unknown>>> {
+  const state = { module, done: false };
   try {
     // eslint-disable-next-line marin/computed-import -- the caller names the module
-    const loaded = (await import(module)) as Readonly<Record<string, unknown>>;
+    const loaded = (await loading.run(state, () => import(module))) as Readonly<Record<string, unknown>>;
     loadedModules.set(module, loaded);
     return loaded;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("FRAY_ENTRY_IMPORT", `The module ${module} does not load: ${why}`, { data: { module }, cause });
+  } finally {
+    state.done = true;
   }
 }
 

@@ -95,6 +95,13 @@ describe.each(["process", "thread"] as const)("a %s", (kind) => {
     expect(await failure(worker.call(entry("/no/such/module.js", "f"), []))).toMatchObject({ code: "FRAY_ENTRY_IMPORT", data: { module: "file:///no/such/module.js" } });
   });
 
+  test("a module that starts workers at its top level is refused in a worker: each would start others", async () => {
+    const { worker } = lasting;
+    const starting = worker.call(entry(new URL("../test/starts-workers.ts", import.meta.url), "twice"), [2]);
+    expect(await failure(starting)).toMatchObject({ code: "FRAY_ENTRY_IMPORT", message: expect.stringContaining("starts workers at its top level"), cause: { code: "FRAY_RECURSIVE_START" } });
+    expect(await worker.call(named("add"), [1, 2])).toBe(3);
+  });
+
   test("cancelling a call aborts its signal in the worker", async () => {
     const { worker, printed } = lasting;
     const call = worker.call(named("untilAborted"), []);

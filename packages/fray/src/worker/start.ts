@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { MessageChannel, Worker } from "node:worker_threads";
-import { portTransport, processTransport, type Transport } from "@marin/ducky";
+import { MarinError, portTransport, processTransport, type Transport } from "@marin/ducky";
 import { portChannel, processChannel, type ActorChannel } from "../actors/channel.js";
+import { moduleOnLoad } from "../entry.js";
+import { parentConnection } from "../shared.js";
 import { launch } from "./launch.js";
 import { readLines, Tail } from "./lines.js";
 
@@ -44,8 +46,20 @@ export interface Started {
 /** How long output may still come from children of a worker that has ended itself. */
 const outputGraceMs = 500;
 
-/** Starts a process or a thread that runs `main.ts`. */
+/**
+ * Starts a process or a thread that runs `main.ts`.
+ *
+ * @throws MarinError FRAY_RECURSIVE_START where each worker would start others, without end
+ */
 export function startWorker(options: StartOptions): Started {
+  const module = parentConnection() === undefined ? undefined : moduleOnLoad();
+  if (module !== undefined) {
+    throw new MarinError(
+      "FRAY_RECURSIVE_START",
+      `The module ${module} starts workers at its top level, and "${options.name}" would be started by each worker that imports it: move the functions that workers import to a module of their own.`,
+      { data: { module, name: options.name } },
+    );
+  }
   return options.kind === "process" ? startProcess(options) : startThread(options);
 }
 
