@@ -1,7 +1,7 @@
 import { expandGlob, isMarinError, MarinError, parseBytes, type Storage } from "@marin/iris";
-import { missing, openSource } from "./byte-source.js";
-import { compressionOf } from "./compression/suffix.js";
-import { readChunks, isLocal } from "./readers/chunks.js";
+import { missing } from "./byte-source.js";
+import { isLocal } from "./readers/chunks.js";
+import { fileInput } from "./readers/file-input.js";
 import type { FilePart, FormatInput, ReadOptions, SourceFile } from "./readers/format.js";
 import { formatNamed, formatOf } from "./readers/registry.js";
 import { checkSettings } from "./readers/settings.js";
@@ -75,18 +75,13 @@ async function shardsOf(path: string, bytes: number, options: FromFilesOptions &
 }
 
 /** What a format's `split` may ask for: it reads no records. */
-function planningInput({ path, version }: SourceFile, { storage, signal, settings }: { readonly storage: Storage; readonly signal: AbortSignal | undefined; readonly settings: FormatInput["settings"] }): FormatInput {
+function planningInput(file: SourceFile, { storage, signal, settings }: { readonly storage: Storage; readonly signal: AbortSignal | undefined; readonly settings: FormatInput["settings"] }): FormatInput {
   return {
-    path,
-    storage,
-    signal,
-    open: compressionOf(path) === undefined ? () => openSource(path, storage, { version, signal }) : undefined,
-    version,
+    ...fileInput(file, { storage, signal }),
     part: undefined,
     columns: undefined,
     filter: undefined,
     settings,
-    chunks: ({ start } = {}) => readChunks(path, { storage, signal, version, start }),
     bad: (error) => {
       throw error;
     },

@@ -1,5 +1,4 @@
 import { type Storage, MarinError } from "@marin/iris";
-import { openSource } from "../byte-source.js";
 import { compressionOf } from "../compression/suffix.js";
 import { withKnown } from "../expr/paths.js";
 import { Misfit } from "../parquet/encode.js";
@@ -8,7 +7,7 @@ import { recordParser } from "../schema/record-parser.js";
 import { currentStorage } from "../storage.js";
 import { outputPaths } from "../writers/output-paths.js";
 import { BadRecords } from "./bad-records.js";
-import { readChunks } from "./chunks.js";
+import { fileInput } from "./file-input.js";
 import { finishedGroups } from "./finish.js";
 import type { Format, FormatInput, OnBadRecord, ReadOptions, RecordPosition, SourceFile } from "./format.js";
 import { Flattened, type RecordGroups } from "./groups.js";
@@ -74,20 +73,15 @@ function policyOf({ path, sideFile }: SourceFile, { onBadRecord = "fail" }: Read
 }
 
 function inputOf(format: Format, source: SourceFile, options: ReadOptions & { readonly storage: Storage }, bad: BadRecords): FormatInput {
-  const { path, part, version } = source;
-  const { storage, signal, columns, filter, pathColumn, settings = {} } = options;
+  const { path, part } = source;
+  const { columns, filter, pathColumn, settings = {} } = options;
   const finish = finisherOf(format, path, options);
   return {
-    path,
-    storage,
-    signal,
-    open: compressionOf(path) === undefined ? () => openSource(path, storage, { version, signal }) : undefined,
-    version,
+    ...fileInput(source, options),
     part,
     columns,
     filter: filter === undefined || pathColumn === undefined ? filter : withKnown(filter, new Map([[pathColumn, path]])),
     settings,
-    chunks: ({ start } = {}) => readChunks(path, { storage, signal, version, start }),
     bad: bad.report,
     record: (value, position) => {
       if (finish === undefined) return value;
