@@ -74,3 +74,20 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
   }
   return length;
 }
+
+/** By code points, the order of UTF-8 bytes; JavaScript's own order, by UTF-16 units, differs above U+FFFF. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates, which begin code points above U+FFFF, come after all other units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}

@@ -1,5 +1,6 @@
 import type * as Arrow from "apache-arrow";
 import { MarinError } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import { decimalText } from "../parquet/decode.js";
 import type { ParquetScalar, ParquetType, ParquetValue } from "../parquet/types.js";
 import { type ArrowLibrary, typeNote } from "./build.js";
@@ -55,7 +56,7 @@ export function valueAt(library: ArrowLibrary, data: Arrow.Data, index: number):
   }
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type) || DataType.isBinary(type) || DataType.isLargeBinary(type)) {
     const bytes = (data.values as Uint8Array).subarray(...range(data, index));
-    return DataType.isUtf8(type) || DataType.isLargeUtf8(type) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8") : Uint8Array.from(bytes);
+    return DataType.isUtf8(type) || DataType.isLargeUtf8(type) ? asBuffer(bytes).toString("utf8") : Uint8Array.from(bytes);
   }
   if (DataType.isFixedSizeBinary(type)) return Uint8Array.from((data.values as Uint8Array).subarray(index * type.byteWidth, (index + 1) * type.byteWidth));
   if (DataType.isBool(type)) {

@@ -1,5 +1,6 @@
 import zlib from "node:zlib";
 import type { Transform } from "node:stream";
+import { asBuffer } from "../as-buffer.js";
 import { through } from "./through.js";
 import type { ZstdHeader } from "./zstd-header.js";
 
@@ -32,7 +33,7 @@ export async function* streamInJavaScript(pieces: AsyncIterable<Buffer>, { hasCh
     made = [];
     for (const content of contents) {
       if (hasChecksum) hash.update(content);
-      yield Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+      yield asBuffer(content);
     }
   }
   if (hasChecksum && tail.readUInt32LE() !== Number(hash.digest() & 0xffffffffn)) throw new Error("The checksum of the content differs.");

@@ -1,3 +1,4 @@
+import { asBuffer } from "../as-buffer.js";
 import { ZSTD_MAGIC } from "./zstd-header.js";
 
 /**
@@ -9,7 +10,7 @@ import { ZSTD_MAGIC } from "./zstd-header.js";
  */
 export async function packZstd(content: Uint8Array, level = 3): Promise<Buffer> {
   const [{ Encoder }, { default: xxhash }] = await Promise.all([import("@toondepauw/node-zstd"), import("xxhash-wasm")]);
-  const frame = await new Encoder(level).encode(Buffer.from(content.buffer, content.byteOffset, content.byteLength));
+  const frame = await new Encoder(level).encode(asBuffer(content));
   const descriptor = frame[4] ?? 0;
   if (frame.readUInt32LE() !== ZSTD_MAGIC || (descriptor & 4) !== 0) return frame;
   // The library has no switch for the checksum: the header's bit, and the low half of the content's XXH64 behind the blocks (RFC 8878, 3.1.1).

@@ -1,4 +1,5 @@
 import { MarinError } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import { formatExpr } from "./format.js";
 import { kindOf, orderOf, type ValueKind } from "./order.js";
 import type { ArithmeticOperator, CompareOperator, ExprLiteral, ExprNode } from "./types.js";
@@ -115,7 +116,7 @@ function keyOf(value: ExprLiteral): unknown {
   if (typeof value === "number") return Number.isNaN(value) ? {} : Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value + 0;
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? {} : value.getTime();
-  return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("latin1") : value;
+  return value instanceof Uint8Array ? asBuffer(value).toString("latin1") : value;
 }
 
 function conjunction(node: Extract<ExprNode, { kind: "and" | "or" }>): Evaluate {

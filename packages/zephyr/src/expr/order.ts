@@ -1,3 +1,5 @@
+import { compareText } from "../utf8.js";
+
 /** The kinds of values that expressions tell apart; values of one kind can be compared. */
 export type ValueKind = "null" | "boolean" | "number" | "text" | "date" | "bytes" | "list" | "record";
 
@@ -32,7 +34,7 @@ export function orderOf(a: unknown, b: unknown): number | undefined {
     case "number":
       return orderOfNumbers(a as number | bigint, b as number | bigint);
     case "text":
-      return orderOfText(a as string, b as string);
+      return compareText(a as string, b as string);
     case "boolean":
       return Number(a) - Number(b);
     case "date":
@@ -49,21 +51,4 @@ function orderOfNumbers(a: number | bigint, b: number | bigint): number {
   if (a < b) return -1;
   if (a > b) return 1;
   return a >= b ? 0 : NaN;
-}
-
-/** By code points, the order of UTF-8 bytes; JavaScript's own order, by UTF-16 units, differs above U+FFFF. */
-export function orderOfText(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index += 1) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left !== right) return rank(left) - rank(right);
-  }
-  return a.length - b.length;
-}
-
-/** Surrogates, which begin code points above U+FFFF, come after all other units. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }

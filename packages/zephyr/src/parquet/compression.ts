@@ -3,17 +3,13 @@ import { decompressLz4, decompressLz4Raw } from "hyparquet-compressors";
 import { compressSync, uncompressSync } from "snappy";
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from "node:zlib";
 import { MarinError } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import { type CodecName, codecNames } from "./format.js";
 import type { ParquetCompression } from "./types.js";
 
 /** Level 3 is zstd's own default. */
 const zstdEncoder = new Encoder(3);
 const zstdDecoder = new Decoder();
-
-/** A view, not a copy. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
 
 type Unpack = (packed: Buffer, length: number) => Uint8Array;
 

@@ -1,4 +1,5 @@
 import { MarinError } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import type { SchemaNode } from "./format.js";
 import type { ParquetType, ParquetValue } from "./types.js";
 import type { StoredValues } from "./values.js";
@@ -66,7 +67,7 @@ function intervalOf(bytes: Uint8Array): ParquetValue {
 }
 
 function uuidText(bytes: Uint8Array): string {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+  const hex = asBuffer(bytes).toString("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
@@ -81,7 +82,7 @@ function halfOf(bytes: Uint8Array): number {
 /** A decimal's whole number; bytes are two's complement, the highest first. */
 function unscaled(stored: Uint8Array | bigint | number): bigint {
   if (!(stored instanceof Uint8Array)) return BigInt(stored);
-  const hex = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString("hex");
+  const hex = asBuffer(stored).toString("hex");
   return hex === "" ? 0n : BigInt.asIntN(stored.length * 8, BigInt(`0x${hex}`));
 }
 

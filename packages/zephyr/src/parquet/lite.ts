@@ -1,4 +1,5 @@
 import { MarinError } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import type { WholeFile } from "../writers/whole-file.js";
 import { Misfit } from "./encode.js";
 import type { ParquetEncoder, ParquetEncoderOptions, ParquetReadRequest } from "./codec.js";
@@ -100,7 +101,7 @@ export async function* readLite({ source, metadata }: ParquetFile, { columns, pa
   for await (const { group, start, end } of parts) wanted.push({ start: (starts[group] ?? 0) + start, end: (starts[group] ?? 0) + end });
   let batch: ParquetRecord[] = [];
   try {
-    const reader = await library.ParquetReader.openBuffer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), { rawStatistics: true });
+    const reader = await library.ParquetReader.openBuffer(asBuffer(bytes), { rawStatistics: true });
     const cursor = reader.getCursor(chosen.map(({ name }) => name));
     for (let row = 0, next = await cursor.next(); next !== null; next = await cursor.next(), row += 1) {
       const values = next;

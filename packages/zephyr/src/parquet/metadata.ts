@@ -13,6 +13,7 @@ import {
   type StoredStatistics,
   timeUnits,
 } from "./format.js";
+import { asBuffer } from "../as-buffer.js";
 import { ThriftReader, type ThriftStruct, type ThriftValue } from "./thrift.js";
 
 /** Deeper schemas are refused: each level is a call on the stack. */
@@ -237,5 +238,5 @@ function optionalText(fields: ThriftStruct, id: number): string | undefined {
 function decode(value: ThriftValue, what: string): string {
   if (!(value instanceof Uint8Array)) throw new Error(`the ${what} is no text`);
   if (!isUtf8(value)) throw new Error(`the ${what} is not UTF-8`);
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("utf8");
+  return asBuffer(value).toString("utf8");
 }

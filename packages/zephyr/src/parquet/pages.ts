@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
-import { asBuffer, decompress } from "./compression.js";
+import { asBuffer } from "../as-buffer.js";
+import { decompress } from "./compression.js";
 import { type ColumnChunk, encodingNames, type SchemaNode } from "./format.js";
 import { bitWidth, type Levels, levelArray, readRuns } from "./levels.js";
 import { count, number, optionalNumber, optionalStruct } from "./metadata.js";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { asBuffer } from "./compression.js";
+import { asBuffer } from "../as-buffer.js";
 import { isText, valuesOf } from "./decode.js";
 import type { SchemaNode, StoredStatistics } from "./format.js";
 import { typeOf } from "./schema.js";

@@ -1,3 +1,5 @@
+import { asBuffer } from "../as-buffer.js";
+import { compareText } from "../utf8.js";
 import type { SchemaElement } from "./format.js";
 import type { ParquetType } from "./types.js";
 
@@ -164,20 +166,7 @@ const text: StoredForm = {
 };
 
 function latin1(value: unknown): string {
-  const { buffer, byteOffset, byteLength } = value as Uint8Array;
-  return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
-}
-
-/** The order of the texts' UTF-8 bytes, which is that of their code points, and not that of their UTF-16 units. */
-export function compareText(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index += 1) {
-    const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];
-    if (left === right) continue;
-    // Surrogates stand for the highest code points.
-    return left >= 0xd800 && right >= 0xd800 ? ((left + 0x2000) & 0xffff) - ((right + 0x2000) & 0xffff) : left - right;
-  }
-  return a.length - b.length;
+  return asBuffer(value as Uint8Array).toString("latin1");
 }
 
 function bytesBound(value: unknown, greatest: boolean): { readonly bytes: Uint8Array; readonly exact: boolean } | undefined {

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { firstInvalidUtf8 } from "../utf8.js";
-import { asBuffer } from "./compression.js";
+import { asBuffer } from "../as-buffer.js";
 import { readDeltas, readFrontStrings, readLengthStrings } from "./delta.js";
 import { encodingNames, type SchemaElement } from "./format.js";
 import { levelArray, readRuns } from "./levels.js";

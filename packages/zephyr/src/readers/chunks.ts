@@ -1,4 +1,5 @@
 import type { Storage } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import { unpack } from "../compression/unpack.js";
 import { currentStorage } from "../storage.js";
 
@@ -26,7 +27,7 @@ export async function* readChunks(path: string, { storage = currentStorage(), si
   const meant = version ?? (await localVersion(path, storage));
   const stored = storage.stream(path, { start, version: meant, signal });
   for await (const chunk of unpack(path, stored)) {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = asBuffer(chunk);
     for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, Math.min(bytes.length, at + chunkBytes));
   }
 }

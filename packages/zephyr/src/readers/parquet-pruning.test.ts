@@ -6,7 +6,7 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { anyFile } from "../../test/any-file.js";
-import { compareText } from "../parquet/stored-form.js";
+import { compareText } from "../utf8.js";
 import type { ParquetStatistics } from "../parquet/statistics.js";
 import type { ParquetRecord } from "../parquet/types.js";
 import { writeParquet } from "../writers/parquet.js";

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { crc32 } from "node:zlib";
 import { isMarinError, MarinError } from "@marin/iris";
 import type { Entry, ZipFile } from "yauzl";
+import { asBuffer } from "../as-buffer.js";
 import { unpack } from "../compression/unpack.js";
 import type { ByteSource } from "../byte-source.js";
 import { finishedGroups } from "./finish.js";
@@ -75,7 +76,7 @@ async function* contentOf(path: string, archive: ZipFile, entry: Entry): AsyncGe
 }
 
 async function* buffers(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  for await (const chunk of chunks) yield asBuffer(chunk);
 }
 
 async function openArchive(source: ByteSource): Promise<ZipFile> {

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
+import { asBuffer } from "../as-buffer.js";
 import { ByteWriter } from "./byte-writer.js";
 import { RecordReader } from "./record-reader.js";
 import { writeValue } from "./record-codec.js";
@@ -169,7 +170,7 @@ function blocksOf(offset: number, numbers: readonly number[]): Block[] {
 async function read(path: string, start: number, end: number, { storage, signal }: BlockReading): Promise<Buffer> {
   try {
     const bytes = await storage.read(path, { start, end, signal });
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return asBuffer(bytes);
   } catch (error) {
     if (isMarinError(error, "RIGGING_NOT_FOUND")) throw new MarinError("ZEPHYR_BAD_RECORD_FILE", `${path} is gone: it was written by an earlier stage; run that again.`, { data: { path }, cause: error });
     throw error;
