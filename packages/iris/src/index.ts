@@ -27,6 +27,8 @@ export {
   isMarinError,
   loadEntry,
   lockDirectory,
+  makeTemporaryDirectory,
+  type TemporaryDirectory,
   parseBytes,
   parseDuration,
   publishDirectory,

@@ -26,6 +26,8 @@ export {
   formatDuration,
   isMarinError,
   lockDirectory,
+  makeTemporaryDirectory,
+  type TemporaryDirectory,
   parseBytes,
   parseDuration,
   publishDirectory,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { livenessOf, ownIdentity } from "../process-identity.js";
 
 // ".<name>.<pid>_<started>_<scope>_<random>.tmp": the owner stands in the name, so that what a killed process left
@@ -28,7 +28,7 @@ export function isTemporaryName(name: string): boolean {
 
 /**
  * Removes from a directory the temporary files and directories that dead processes left there. Those of running processes,
- * and of other machines or containers, whose processes cannot be seen from here, stay.
+ * and of other machines or containers, whose processes cannot be seen from here, stay, and so do other users' that this one may not remove.
  *
  * @returns the names removed, sorted; empty when there is no such directory
  */
@@ -42,8 +42,23 @@ export async function removeDeadTemporaries(directory: string): Promise<string[]
     const [, , pid, started, scope] = pattern.exec(name) ?? [];
     if (pid === undefined || started === undefined || scope === undefined) continue;
     if (livenessOf({ pid: Number(pid), started, scope }) !== "dead") continue;
-    await rm(join(directory, name), { recursive: true, force: true });
-    removed.push(name);
+    const gone = await rm(join(directory, name), { recursive: true, force: true }).then(
+      () => true,
+      () => false,
+    );
+    if (gone) removed.push(name);
   }
   return removed;
+}
+
+/** Directories whose leftovers this process has already looked for. */
+const swept = new Set<string>();
+
+/** {@link removeDeadTemporaries}, the first time that this process asks for it. */
+export async function sweepOnce(directory: string): Promise<void> {
+  const key = resolve(directory);
+  if (swept.has(key)) return;
+  swept.add(key);
+  // A leftover that cannot be removed is in nobody's way.
+  await removeDeadTemporaries(directory).catch(() => []);
 }

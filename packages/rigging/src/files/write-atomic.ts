@@ -1,11 +1,8 @@
 import { MarinError } from "@marin/ducky";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { fileError } from "./file-error.js";
-import { removeDeadTemporaries, temporaryPathFor } from "./temporary.js";
-
-/** Directories whose leftovers this process has already looked for. */
-const swept = new Set<string>();
+import { sweepOnce, temporaryPathFor } from "./temporary.js";
 
 /**
  * Writes a whole file so that at every moment, a crash or a power cut included, its path holds either what was there
@@ -103,14 +100,6 @@ async function linkInto(temporary: string, path: string): Promise<void> {
     throw new MarinError("RIGGING_EXISTS", `Cannot write ${path}: something is there already.`, { data: { path }, cause: error });
   }
   await rm(temporary, { force: true });
-}
-
-async function sweepOnce(directory: string): Promise<void> {
-  const key = resolve(directory);
-  if (swept.has(key)) return;
-  swept.add(key);
-  // A leftover that cannot be removed is in nobody's way.
-  await removeDeadTemporaries(directory).catch(() => []);
 }
 
 async function* chunksOf(data: string | Uint8Array | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
