@@ -9,6 +9,7 @@ export type { AnyDataset, GroupSpec, JoinSpec, Op, ShardOp } from "./plan/ops.js
 export type { Source } from "./plan/source.js";
 export type { Plan, ShardInput, ShardNumber, ShardPlan, Stage, StageOp, StageOutput } from "./plan/stage.js";
 export { bind, type BoundEntry, type Work } from "./plan/work.js";
+export { literalPath } from "./literal-path.js";
 export { listFiles, type ListedFile, type ListFilesOptions } from "./list-files.js";
 export type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "./parquet/types.js";
 export { JsonlReader, type JsonlReaderOptions } from "./readers/jsonl.js";

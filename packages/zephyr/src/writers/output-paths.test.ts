@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { literalPath } from "../literal-path.js";
 import { outputPaths } from "./output-paths.js";
 
 const inputs = (...paths: string[]): { input: string }[] => paths.map((input) => ({ input }));
@@ -11,6 +12,8 @@ test.each<[string, readonly object[], string[]]>([
   ["one.jsonl", none(1), ["one.jsonl"]],
   ["{basename}-{shard:02d}", inputs("a.parquet", "a.parquet"), ["a-00", "a-01"]],
   ["any.jsonl", [], []],
+  [`${literalPath("out {shard} [1] *?\\")}/{shard}.jsonl`, none(2), ["out {shard} [1] *?\\/0.jsonl", "out {shard} [1] *?\\/1.jsonl"]],
+  ["{basename}", inputs("a#1/x.jsonl", "a#1/50%?.txt.gz", "gs://b/y#2.csv", "https://h/z.csv?a#b"), ["x", "50%?", "y#2", "z"]],
 ])("%s", (pattern, shards, paths) => {
   expect(outputPaths(pattern, shards)).toEqual(paths);
 });

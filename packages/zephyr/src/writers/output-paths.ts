@@ -6,12 +6,14 @@ export interface OutputShard {
   readonly input?: string | undefined;
 }
 
-const placeholder = /\{([^{}]*)\}/g;
+/** A character of the name behind a backslash, or a placeholder. */
+const piece = /\\([\\*?[\]{}])|\{([^{}]*)\}/g;
 const known = /^(shard|total)(?::0(\d{1,2})d)?$|^basename$/;
 
 /**
  * The paths of all shards' outputs. `{shard}` stands for the shard's number from 0 up, `{total}` for the number of shards, both
- * also padded, `{shard:05d}`; `{basename}` for the name of the shard's input file without directory and endings.
+ * also padded, `{shard:05d}`; `{basename}` for the name of the shard's input file without directory and endings. As in patterns of sources, a
+ * backslash before one of `\*?[]{}` makes it one of the name.
  *
  * @param pattern - "out/part-{shard:05d}-of-{total:05d}.jsonl.zst"
  * @param shards - in order
@@ -22,7 +24,8 @@ export function outputPaths(pattern: string, shards: readonly OutputShard[]): st
   checkPattern(pattern);
   const owners = new Map<string, number>();
   return shards.map(({ input }, shard) => {
-    const path = pattern.replace(placeholder, (_whole, inside: string) => {
+    const path = pattern.replace(piece, (_whole, literal: string | undefined, inside: string | undefined = "") => {
+      if (literal !== undefined) return literal;
       if (inside === "basename") {
         if (input === undefined) throw badPattern(pattern, `shard ${String(shard)} comes from no file of its own, so it has no {basename}: use {shard}`);
         return baseNameOf(input);
@@ -40,15 +43,16 @@ export function outputPaths(pattern: string, shards: readonly OutputShard[]): st
 /** @throws MarinError ZEPHYR_BAD_PATTERN */
 export function checkPattern(pattern: string): void {
   if (pattern === "" || pattern.endsWith("/")) throw badPattern(pattern, "it names no file");
-  for (const [whole, inside = ""] of pattern.matchAll(placeholder)) {
-    if (!known.test(inside)) throw badPattern(pattern, `${whole} is no placeholder: {shard}, {shard:05d}, {total}, {total:05d} and {basename} are`);
+  for (const [whole, literal, inside = ""] of pattern.matchAll(piece)) {
+    if (literal === undefined && !known.test(inside)) throw badPattern(pattern, `${whole} is no placeholder: {shard}, {shard:05d}, {total}, {total:05d} and {basename} are`);
   }
-  if (/[{}]/.test(pattern.replace(placeholder, ""))) throw badPattern(pattern, "a brace stands alone");
+  if (/[{}]/.test(pattern.replace(piece, ""))) throw badPattern(pattern, "a brace stands alone");
 }
 
 /** The name of a file without directory, the ending of a compression, and one more ending. */
 function baseNameOf(path: string): string {
-  const name = path.replace(/[?#].*$/, "").replace(/\/+$/, "").replace(/^.*\//, "");
+  // Only addresses have a query: on disks and in buckets these are characters of names.
+  const name = (/^https?:/i.test(path) ? path.replace(/[?#].*$/, "") : path).replace(/\/+$/, "").replace(/^.*\//, "");
   return name.replace(/\.(gz|zst|xz)$/i, "").replace(/(?!^)\.[^.]*$/, "");
 }
 
