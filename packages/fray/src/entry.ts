@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
-import { MarinError } from "@marin/ducky";
+import { isMarinError, MarinError } from "@marin/ducky";
 
 declare const signature: unique symbol;
 
@@ -78,25 +78,64 @@ export function moduleOnLoad(): string | undefined {
 }
 
 async function loadModule(module: string): Promise<Readonly<Record<string, unknown>>> {
+  if (moduleOnLoad() === module) throw waitsForItself(module);
   const state = { module, done: false };
+  const idle = whenIdle();
   try {
     // eslint-disable-next-line marin/computed-import -- the caller names the module
-    const loaded = (await loading.run(state, () => import(module))) as Readonly<Record<string, unknown>>;
+    const importing = loading.run(state, () => import(module)) as Promise<Readonly<Record<string, unknown>>>;
+    const loaded = await Promise.race([importing, idle.happens]);
+    if (loaded === undefined) throw waitsForItself(module);
     loadedModules.set(module, loaded);
     return loaded;
   } catch (cause) {
+    if (isMarinError(cause, "FRAY_ENTRY_CYCLE")) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("FRAY_ENTRY_IMPORT", `The module ${module} does not load: ${why}`, { data: { module }, cause });
   } finally {
+    idle.forget();
     state.done = true;
   }
+}
+
+/** Fulfilled when this process has nothing left to do: an import that is not done by then waits for something that waits for it. */
+function whenIdle(): { readonly happens: Promise<undefined>; readonly forget: () => void } {
+  let onIdle: () => void = () => undefined;
+  const happens = new Promise<undefined>((resolve) => {
+    onIdle = () => {
+      resolve(undefined);
+    };
+  });
+  idleListeners.add(onIdle);
+  if (idleListeners.size === 1) process.on("beforeExit", tellIdle);
+  return {
+    happens,
+    forget: () => {
+      idleListeners.delete(onIdle);
+      if (idleListeners.size === 0) process.off("beforeExit", tellIdle);
+    },
+  };
+}
+
+const idleListeners = new Set<() => void>();
+
+function tellIdle(): void {
+  for (const listener of idleListeners) listener();
+}
+
+function waitsForItself(module: string): MarinError {
+  return new MarinError(
+    "FRAY_ENTRY_CYCLE",
+    `The module ${module} waits at its top level for work that needs the module itself: it is never done loading. Move the functions of the work to a module of their own, or start it from a function that the top level does not await.`,
+    { data: { module } },
+  );
 }
 
 /**
  * Imports what an entry names.
  *
- * @throws MarinError FRAY_ENTRY_IMPORT when the module does not load (the cause says why), FRAY_ENTRY_MISSING when it has no
- * such export or it is no function
+ * @throws MarinError FRAY_ENTRY_IMPORT when the module does not load (the cause says why), FRAY_ENTRY_CYCLE when it waits for itself, FRAY_ENTRY_MISSING
+ * when it has no such export or it is no function
  */
 export async function loadEntry<A extends unknown[], R>(named: Entry<A, R>): Promise<(...args: A) => R | Promise<R>> {
   const loaded = loadedModules.get(named.module) ?? (await loadModule(named.module));
