@@ -17,7 +17,7 @@ const publishedDatasets: ReadonlySet<string> = new Set(["openwebtext", "openwebt
 export async function datasetFolder(dataset: string, workingDirectory: string): Promise<string> {
   const path = dataset.startsWith("file:") ? fileURLToPath(dataset) : resolve(workingDirectory, dataset);
   if ((await stat(path).catch(() => undefined))?.isDirectory() === true) return path;
-  const instead = "give a folder of texts (.txt, .md, .jsonl, .parquet), such as ./my-texts";
+  const instead = "give a folder of texts (.txt, .md, .jsonl, .csv, .parquet and others), such as ./my-texts";
   if (publishedDatasets.has(dataset.toLowerCase().replace(/[\s_]+/g, "-"))) {
     throw new MarinError("MARIN_DATASET_UNAVAILABLE", `the dataset ${dataset} is a published corpus, and downloading is not supported yet: ${instead}`, { data: { dataset } });
   }

@@ -61,6 +61,15 @@ it("gives another fingerprint for another configuration, version or input, and t
   expect(await fingerprintOf(source({}, { size: 1, threads: 2 }))).toBe(prints[0]);
 });
 
+it("gives the same fingerprint where a field that was added has its neutral value, and another one for every other value", async () => {
+  const run = ({ config }: StepContext<object>): Promise<unknown> => Promise.resolve(config);
+  const before = defineStep({ name: "grown", version: 1, run });
+  const after = defineStep<{ size: number; keep?: string; schema?: object }, object, unknown>({ name: "grown", version: 1, neutral: { keep: "central", schema: {} }, run });
+  const print = await fingerprintOf(before({}, { size: 1 }));
+  for (const config of [{}, { keep: "central" }, { keep: "central", schema: {} }]) expect(await fingerprintOf(after({}, { size: 1, ...config }))).toBe(print);
+  for (const config of [{ keep: "first" }, { schema: { year: "int32" } }]) expect(await fingerprintOf(after({}, { size: 1, ...config }))).not.toBe(print);
+});
+
 it("refuses names and versions that cannot serve", () => {
   const run = (): Promise<null> => Promise.resolve(null);
   expect(() => defineStep({ name: "My Step", version: 1, run })).toThrow(/lower-case/);

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 import { fingerprint, type FingerprintParts } from "@marin/finestore";
 import { MarinError } from "@marin/rigging";
 
@@ -120,8 +122,9 @@ export function requireSteps(steps: readonly PlannedStep[], names: readonly stri
 
 function identifyingConfig({ config, definition }: Step): unknown {
   const left: readonly string[] = definition.executionOnly ?? [];
-  if (left.length === 0 || typeof config !== "object" || config === null) return config ?? null;
-  return Object.fromEntries(Object.entries(config).filter(([key]) => !left.includes(key)));
+  const neutral = (definition.neutral ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof config !== "object" || config === null || (left.length === 0 && definition.neutral === undefined)) return config ?? null;
+  return Object.fromEntries(Object.entries(config).filter(([key, value]) => !left.includes(key) && !(Object.hasOwn(neutral, key) && isDeepStrictEqual(value, neutral[key]))));
 }
 
 function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {

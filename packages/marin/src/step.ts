@@ -73,6 +73,11 @@ export interface StepDefinition<Config, Inputs extends object, Result> {
   /** Fields of the configuration that leave the result the same (threads, how often to save, where a source lies): not part of the fingerprint. */
   readonly executionOnly?: readonly (keyof Config & string)[];
   /**
+   * Fields that were added without raising the version, each with the value under which the step does what it did before: with that value a field is not part of the fingerprint, so that
+   * older artifacts are still used.
+   */
+  readonly neutral?: Partial<Config>;
+  /**
    * Files and directories that `run` writes about itself, not as its result: logs, throughput. They are kept beside the files, and left out
    * of the artifact's digest.
    */

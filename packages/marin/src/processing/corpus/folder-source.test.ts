@@ -17,11 +17,11 @@ afterEach(async () => {
 
 async function read(textField = "text"): Promise<{ source: string; text: string }[]> {
   const texts = [];
-  for (const file of (await listTextFiles(folder)).files) for await (const text of readTexts(file, textField, undefined)) texts.push(text);
+  for (const file of (await listTextFiles(folder)).files) for await (const text of readTexts(file, { textField, schema: {}, settings: {} }, undefined, undefined)) texts.push(text);
   return texts;
 }
 
-test("text files of all depths are read in the order of their names; others are counted, hidden ones passed over", async () => {
+test("files of all depths are read in the order of their names; others are counted, hidden ones passed over", async () => {
   await mkdir(join(folder, "b", "c"), { recursive: true });
   await mkdir(join(folder, ".git"));
   await writeFile(join(folder, "b", "c", "deep.MD"), "deep");
@@ -47,9 +47,9 @@ test("a missing folder, a file, and a folder without text are refused, each sayi
   };
   expect(await refusal(join(folder, "missing"))).toContain("there is no such file or directory");
   expect(await refusal(folder)).toContain("it is empty");
-  await writeFile(join(folder, "data.csv"), "1,2");
+  await writeFile(join(folder, "data.bin"), "1,2");
   expect(await refusal(folder)).toContain("None of the 1 files");
-  expect(await refusal(join(folder, "data.csv"))).toContain("is a file");
+  expect(await refusal(join(folder, "data.bin"))).toContain("is a file");
 });
 
 test("bytes that are not UTF-8 are refused with file and offset", async () => {
@@ -79,29 +79,29 @@ test("another field can hold the text", async () => {
   await writeFile(join(folder, "a.jsonl"), '{"body":"one"}\n');
   await writeParquet(join(folder, "b.parquet"), [{ body: "two" }], { schema: { body: "string" } });
   expect((await read("body")).map(({ text }) => text)).toEqual(["one", "two"]);
-  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path: join(folder, "a.jsonl"), line: 1 }, message: expect.stringContaining('field "text"') as string });
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path: join(folder, "a.jsonl"), line: 1 }, message: expect.stringMatching(/column text: .* fields body\. .*--set documents\.textField=/) as string });
   await rm(join(folder, "a.jsonl"));
   await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_NO_COLUMN", message: expect.stringMatching(/body.*--set documents\.textField=/) as string });
 });
 
 test.each([
-  ['{"text":"fine"}\n{"text":3}\n', 'line 2', 'field "text" should be a text, found a number'],
-  ['{"text":null}\n', "line 1", "found null"],
-  ['{"text":["a"]}\n', "line 1", "found a list"],
-  ['{"id":1,"content":"x"}\n', "line 1", "its fields are id, content"],
-  ['"text"\n', "line 1", "should be an object"],
-])("a row without a text is told with file, line and field: %j", async (content, line, problem) => {
+  ['{"text":"fine"}\n{"text":3}\n', "line 2", "expected", "found 3"],
+  ['{"text":null}\n', "line 1", "expected", "found null"],
+  ['{"text":["a"]}\n', "line 1", "expected", "found a value of type Array"],
+  ['{"id":1,"content":"x"}\n', "line 1", "has the fields id, content", "--set documents.textField="],
+  ['"text"\n', "line 1", "an object with fields", "it is string"],
+])("a row without a text is told with file, line and field: %j", async (content, ...parts) => {
   const path = join(folder, "rows.jsonl");
   await writeFile(path, content);
   const reading = read();
   await expect(reading).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD" });
-  for (const part of [path, line, problem]) await expect(reading).rejects.toThrow(part);
+  for (const part of [path, ...parts]) await expect(reading).rejects.toThrow(part);
 });
 
 test("in Parquet too, by its row; a null is no text", async () => {
   const path = join(folder, "rows.parquet");
   await writeParquet(path, [{ text: "fine" }, { text: null }], { schema: { text: { nullable: "string" } } });
-  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path, row: 2, field: "text" } });
+  await expect(read()).rejects.toMatchObject({ code: "ZEPHYR_BAD_RECORD", data: { path, record: 2, field: "text" } });
 });
 
 test("a packed file that was cut short is an error, not a shorter text", async () => {

@@ -1,17 +1,17 @@
 import { isMarinError, MarinError } from "@marin/rigging";
 import { listFiles } from "@marin/zephyr";
-import { textFileEndings, textFileNames, type SourceFile } from "./source-file.js";
+import { fileFormat, type SourceFile, textFileEndings } from "./source-file.js";
 
 /** What a folder holds. */
 export interface FolderListing {
   /** Text files in the order of their names' code units, so every machine reads them alike. */
   readonly files: readonly SourceFile[];
-  /** Files that are not read because of their name. */
+  /** Files that are of no format that is read, by their names. */
   readonly ignored: number;
 }
 
 /**
- * Finds the text files (.txt, .md, .jsonl, their .gz forms, .parquet) of a folder and of the folders in it. Names that begin with a dot are passed over.
+ * Finds the files of a folder, and of the folders in it, that are of a format that zephyr reads or was taught. Names that begin with a dot are passed over.
  *
  * @param folder - the folder
  * @param group - the group that the files are counted under
@@ -21,11 +21,14 @@ export async function listTextFiles(folder: string, group = "folder"): Promise<F
   const all = await listFiles(folder).catch((cause: unknown) => {
     throw isMarinError(cause) ? unusable(folder, cause.message, cause) : cause;
   });
-  const files = all.filter(({ name }) => textFileNames.test(name));
-  if (files.length === 0) throw unusable(folder, `None of the ${String(all.length)} files in ${folder} is a text file.`);
-  return { files: files.map(({ name, path, bytes }) => ({ group, source: name, path, bytes })), ignored: all.length - files.length };
+  const files = all.flatMap(({ name, path, bytes }): SourceFile[] => {
+    const format = fileFormat(name);
+    return format === undefined ? [] : [{ group, source: name, path, bytes, ...format }];
+  });
+  if (files.length === 0) throw unusable(folder, `None of the ${String(all.length)} files in ${folder} is of a kind that is read.`);
+  return { files, ignored: all.length - files.length };
 }
 
 function unusable(folder: string, reason: string, cause?: MarinError): MarinError {
-  return new MarinError("MARIN_SOURCE_UNUSABLE", `${reason} Give a folder that holds texts (${textFileEndings}): --set documents.source=./my-texts`, { data: { folder }, cause });
+  return new MarinError("MARIN_SOURCE_UNUSABLE", `${reason} Give a folder that holds texts (${textFileEndings()}): --set documents.source=./my-texts`, { data: { folder }, cause });
 }

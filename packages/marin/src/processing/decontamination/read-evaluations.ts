@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { isMarinError, MarinError } from "@marin/rigging";
 import { listFiles, type ListedFile, readRecords } from "@marin/zephyr";
-import { textFileNames } from "../corpus/source-file.js";
+import { fileFormat, wholeText } from "../corpus/source-file.js";
 
 /** Where evaluations lie, and what of them is compared. */
 export interface EvaluationSource {
@@ -30,7 +30,7 @@ export async function listEvaluations(folder: string): Promise<ListedFile[]> {
   const all = await listFiles(folder).catch((cause: unknown) => {
     throw isMarinError(cause) ? noEvaluations(folder, cause.message, cause) : cause;
   });
-  const files = all.filter(({ name }) => textFileNames.test(name) && !sidecars.test(basename(name)));
+  const files = all.filter(({ name }) => fileFormat(name) !== undefined && !sidecars.test(basename(name)));
   if (files.length === 0) throw noEvaluations(folder, `None of the ${String(all.length)} files in ${folder} holds evaluations.`);
   return files;
 }
@@ -46,16 +46,12 @@ export async function* readEvaluations({ folder, fields }: EvaluationSource, sig
     for await (const record of readRecords(path, signal === undefined ? {} : { signal })) {
       row += 1;
       // A text file is a record of one field.
-      const passages = passagesOf(record, isText(name) ? ["text"] : fields);
+      const passages = passagesOf(record, fileFormat(name)?.format === wholeText.format ? [wholeText.field] : fields);
       if (passages === undefined) throw badRecord(path, row, record, fields);
       const id = (record as { readonly id?: unknown }).id;
       yield { name: typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? `${name}#${String(id)}` : `${name}:${String(row)}`, passages };
     }
   }
-}
-
-function isText(name: string): boolean {
-  return /\.te?xt(?:\.\w+)?$/i.test(name);
 }
 
 /** Undefined where the record has none of the fields, or something else than text in one. */
