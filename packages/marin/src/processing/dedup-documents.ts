@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findDuplicates, type RemovedDocument } from "@marin/dupekit";
+import { findDuplicates, presets, type RemovedDocument } from "@marin/dupekit";
 import { MarinError, writeFileAtomic } from "@marin/rigging";
 import { writeParquet } from "@marin/zephyr";
-import { divideShardEntry, sketchShardEntry, type DividedShard, type DivideTask, type DocumentCounts, type ShardSketch } from "./dedup-shard.js";
+import { divideShardEntry, sketchShardEntry, type DividedShard, type DivideTask, type DocumentCounts, type PresetName, type ShardSketch } from "./dedup-shard.js";
 import { fileBytes, listShards } from "./documents-file.js";
 import { inWorkers } from "./in-workers.js";
 import type { ProcessingOptions } from "./progress.js";
@@ -19,6 +19,17 @@ export interface DedupOptions extends ProcessingOptions {
   readonly minSimilarity?: number | undefined;
   /** Text that more documents than this share can be boilerplate. Default 8. */
   readonly commonAbove?: number | undefined;
+  /**
+   * How candidates are found: by the signatures of one of dupekit's presets, where a token is a word. Default: by rare shingles, which finds copies of one word in ten changed, also where most of
+   * the text is boilerplate.
+   */
+  readonly preset?: PresetName | undefined;
+  /** Whether candidates are compared by their words. False: what the preset's bands say, accidents and templates included. Default true. */
+  readonly verify?: boolean | undefined;
+  /** Which one of several duplicates stays: the one most like the others, the longest, or the one whose source comes first, by the file's name and then the row. Default "central". */
+  readonly keep?: "central" | "longest" | "first" | undefined;
+  /** What is removed together: documents that were found to be duplicates of the one that stays, or also duplicates of duplicates. Default "direct". */
+  readonly link?: "direct" | "transitive" | undefined;
   /** Share of the kept documents that are for validation, above 0 and below 1. Default 0.05. */
   readonly validationFraction?: number | undefined;
   /** Any text; another one gives another split of the same documents. Default "". */
@@ -51,27 +62,31 @@ const examplePairs = 20;
  * Writes `train/` and `validation/` (shards as `collectDocuments` writes them), `removed.parquet` (`id`, `source`, `reason`, `keptId`, `keptSource`, `similarity`) and
  * `examples.json` (pairs with the beginnings of both texts). Equal documents give equal files, whatever the number of workers.
  *
- * @throws MarinError MARIN_SPLIT_FRACTION, MARIN_EMPTY_SPLIT when a part gets no document, and what reading the documents throws
+ * @throws MarinError MARIN_SPLIT_FRACTION, MARIN_DEDUP_OPTION, MARIN_EMPTY_SPLIT when a part gets no document, and what reading the documents throws
  */
 export async function dedupDocuments(options: DedupOptions): Promise<DedupedDocuments> {
   const { documents, outputDir, workers, signal, onProgress } = options;
   const rule: SplitRule = { validationFraction: options.validationFraction ?? 0.05, salt: options.salt ?? "" };
   checkSplitRule(rule);
+  const { preset, verify = true, keep = "central", link = "direct" } = options;
+  if (!verify && preset === undefined) throw needsPreset();
   const paths = await listShards(documents);
   const bytes = await fileBytes(paths);
   // Packed text: three times as much to work on.
   const spread = { workers, bytes: bytes * 3, signal };
 
   const shards: ShardSketch[][] = [];
-  for await (const sketches of inWorkers(sketchShardEntry, paths, { ...spread, name: "sketches" })) {
+  for await (const sketches of inWorkers(sketchShardEntry, paths.map((path) => ({ path, preset })), { ...spread, name: "sketches" })) {
     shards.push(sketches);
     onProgress?.({ done: shards.reduce((sum, { length }) => sum + length, 0), unit: "documents" });
   }
   const all = shards.flatMap((sketches, shard) => sketches.map((sketch, place) => ({ ...sketch, shard, place })));
+  // Documents lie in the order of their ids, which says nothing of which came first.
+  if (keep === "first") all.sort((a, b) => compareSources(a.source, b.source));
   signal?.throwIfAborted();
   const found = findDuplicates(
-    all.map(({ id, source, length, shingles }) => ({ id: `${id} ${source}`, sketch: { hash: id, length, shingles } })),
-    { minSimilarity: options.minSimilarity ?? 0.35, commonAbove: options.commonAbove ?? 8 },
+    all.map(({ id, source, length, shingles, signature }) => ({ id: `${id} ${source}`, sketch: { hash: id, length, shingles, ...(signature === undefined ? {} : { signature }) } })),
+    { minSimilarity: options.minSimilarity ?? 0.35, commonAbove: options.commonAbove ?? 8, preset: preset === undefined ? undefined : presets[preset], verify, keep, link },
   );
   signal?.throwIfAborted();
 
@@ -122,6 +137,24 @@ function chooseExamples(removed: readonly RemovedDocument[]): RemovedDocument[] 
   const places = Math.min(near.length, examplePairs - Math.min(exact.length, 2));
   const spread = Array.from({ length: places }, (_, place) => near[Math.floor((place * near.length) / places)]);
   return [...spread, ...exact.slice(0, 2)].filter((pair) => pair !== undefined);
+}
+
+/** By the file's name, then the row in it, then the part of the row. */
+function compareSources(a: string, b: string): number {
+  const [[fileA, ...numbersA], [fileB, ...numbersB]] = [placeOf(a), placeOf(b)];
+  if (fileA !== fileB) return fileA < fileB ? -1 : 1;
+  return (numbersA[0] ?? 0) - (numbersB[0] ?? 0) || (numbersA[1] ?? 0) - (numbersB[1] ?? 0);
+}
+
+/** "a.jsonl:12#3": file, row and part. */
+function placeOf(source: string): [string, ...number[]] {
+  const [, file = source, row = "0", part = "0"] = /^(.*?)(?::(\d+))?(?:#(\d+))?$/s.exec(source) ?? [];
+  return [file, Number(row), Number(part)];
+}
+
+/** What `verify: false` lacks without a preset. */
+export function needsPreset(): MarinError {
+  return new MarinError("MARIN_DEDUP_OPTION", `Without verification a preset says which documents are alike: name one (${Object.keys(presets).join(", ")}), or leave dedup.verify at true.`, { data: { option: "verify" } });
 }
 
 function sum(counts: readonly DocumentCounts[]): DocumentCounts {

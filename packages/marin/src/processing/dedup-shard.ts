@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { sketchText } from "@marin/dupekit";
+import { presets, type PresetSignature, sketchText } from "@marin/dupekit";
 import { entry, getIrisCtx } from "@marin/iris";
 import { readShard, shardName, shardWriter } from "./documents-file.js";
 import { type Split, splitOf, type SplitRule } from "./split-rule.js";
@@ -19,14 +19,26 @@ export interface ShardSketch {
   /** Characters of the text. */
   readonly length: number;
   readonly shingles: Uint32Array;
+  readonly signature?: PresetSignature;
+}
+
+/** Name of a preset of dupekit's. */
+export type PresetName = keyof typeof presets;
+
+/** A shard to sketch. */
+export interface SketchTask {
+  readonly path: string;
+  /** By which candidates will be found; undefined: by rare shingles. */
+  readonly preset: PresetName | undefined;
 }
 
 /** Sketches the documents of a shard, in order. */
-export async function sketchShard(path: string): Promise<ShardSketch[]> {
+export async function sketchShard({ path, preset }: SketchTask): Promise<ShardSketch[]> {
+  const options = preset === undefined ? {} : { preset: presets[preset] };
   const sketches: ShardSketch[] = [];
   for await (const { id, text, source } of readShard(path, getIrisCtx()?.signal)) {
-    const { length, shingles } = sketchText(text);
-    sketches.push({ id, source, bytes: Buffer.byteLength(text), length, shingles });
+    const { hash: _hash, ...sketch } = sketchText(text, options);
+    sketches.push({ id, source, bytes: Buffer.byteLength(text), ...sketch });
   }
   return sketches;
 }
@@ -36,7 +48,7 @@ export interface DivideTask {
   readonly path: string;
   readonly shard: number;
   readonly shards: number;
-  /** Places of the removed documents in the shard, ascending. */
+  /** Places of the removed documents in the shard. */
   readonly removed: readonly number[];
   /** Places of the documents whose beginnings are wanted. */
   readonly shown: readonly number[];

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { defineExperiment } from "../experiment-definition.js";
 import { resolveOptions } from "../options/resolve.js";
 import { documentId } from "../processing/corpus/document.js";
+import { dedupDocuments } from "../processing/dedup-documents.js";
 import { readDocuments } from "../processing/documents-file.js";
 import { runExperiment } from "../run-experiment.js";
 import type { Artifact } from "../step.js";
@@ -146,6 +147,26 @@ describe("planted duplicates, in files of four formats", () => {
     expect(strict.fingerprint).not.toBe(one.fingerprint);
     expect((await removedBy(strict)).every(({ similarity }) => similarity === 1)).toBe(true);
     expect(strict.result.kept.documents).toBe(260 + planted * (edits.length - 1));
+  });
+
+  it("presets, keeping, linking and verification are options; those that are today's leave the artifact as it is", async () => {
+    const before = await dedup("one");
+    expect((await dedup("one", "dedup.preset=null", "dedup.verify=true", "dedup.keep=central", "dedup.link=direct")).fingerprint).toBe(before.fingerprint);
+    const first = await dedup("one", "dedup.keep=first");
+    const rows = await removedBy(first);
+    expect(rows.map(({ source }) => groupOf(source)).sort()).toEqual((await removedBy(before)).map(({ source }) => groupOf(source)).sort());
+    // "copies.parquet" comes before "originals.jsonl", and the first row of five before the others.
+    for (const { keptSource } of rows.filter(({ source }) => source.startsWith("copies"))) expect(keptSource).toMatch(/^copies\.parquet:(\d*[16])$/);
+    const fineweb = await dedup("one", "dedup.preset=fineweb");
+    // One word in ten changed is mostly beyond that preset's bands, and licences that are found are told apart by their words.
+    expect(fineweb.result.removed.near.documents).toBeLessThan(before.result.removed.near.documents);
+    expect(fineweb.result.removed.near.documents).toBeGreaterThanOrEqual(2 * planted);
+    for (const { source, keptSource } of await removedBy(fineweb)) expect(groupOf(source)).toBe(groupOf(keptSource));
+    // What the bands of the laxest preset say, unread: documents that share a licence go, as the option warns.
+    const unverified = await dedup("one", "dedup.preset=duplodocus", "dedup.verify=false", "dedup.link=transitive", "dedup.keep=longest");
+    expect((await removedBy(unverified)).some(({ source, keptSource }) => groupOf(source) !== groupOf(keptSource))).toBe(true);
+    expect(() => resolveOptions(experiment.options, ["dedup.verify=false"])).toThrow(expect.objectContaining({ code: "MARIN_OPTION_VALUE", message: expect.stringContaining("name one (marin, fineweb, nemo, duplodocus)") as string }));
+    await expect(dedupDocuments({ documents: root, outputDir: root, verify: false })).rejects.toMatchObject({ code: "MARIN_DEDUP_OPTION" });
   });
 
   it("a part without documents is an error that says what to change", async () => {
