@@ -23,7 +23,7 @@ export async function buildReport(artifacts: ReportArtifacts, lineage: readonly 
     formatVersion: 1,
     title,
     funnel: makeFunnel(artifacts),
-    contamination: decontaminate?.result && { ...pick(decontaminate.result, ["contaminated", "touched"]), ...pick(decontaminate.result.evaluations, ["items", "leaked", "mostLeaked"]) },
+    contamination: decontaminate?.result && { ...pick(decontaminate.result, ["contaminated", "touched"]), ...pick(decontaminate.result.evaluations, ["items", "leaked", "common", "mostLeaked"]) },
     duplicates: dedup?.result && {
       clusters: dedup.result.clusters,
       candidates: dedup.result.candidates,

@@ -4,13 +4,14 @@ import { exactCount, facts, foreign, section, table, type Markup } from "./marku
 import type { Report } from "./report.js";
 
 /** Which evaluations were found in the documents. */
-export function contaminationSection({ contaminated, touched, items, leaked, mostLeaked }: NonNullable<Report["contamination"]>): Markup {
+export function contaminationSection({ contaminated, touched, items, leaked, common, mostLeaked }: NonNullable<Report["contamination"]>): Markup {
   return section(
     "contamination",
     "Evaluations in the documents",
     facts([
       ["Items of evaluations", exactCount(items)],
       ["Found in documents", exactCount(leaked)],
+      ...(common === undefined ? [] : ([["Word sequences too common to count", exactCount(common.ngrams)], ["Items of nothing else, not looked for", exactCount(common.items)]] as const)),
       ["Documents left out", exactCount(contaminated.documents)],
       ["Kept with less in common", exactCount(touched.documents)],
     ]),

@@ -41,6 +41,8 @@ export interface ReportInputs {
       readonly items: number;
       /** Items that are in a document left out. */
       readonly leaked: number;
+      /** N-grams that count for nothing, because the documents have them often, and items of which nothing else is left. */
+      readonly common?: { readonly ngrams: number; readonly items: number };
       readonly mostLeaked: readonly { readonly id: string; readonly documents: number }[];
     };
   };

@@ -155,6 +155,28 @@ describe("the page", () => {
     else expect(whole).toContain(expected);
   });
 
+  it("tells which evaluations were found: the numbers of the step that looked for them, and the items as text", async () => {
+    const { documents } = await write();
+    const counts = (count: number, bytes: number) => ({ documents: count, bytes });
+    const result = (more: object, mostLeaked: readonly object[]) => ({ ...counts(1451, 18_000_001), contaminated: counts(47, 512_339), touched: counts(13, 1), evaluations: { items: 2041, leaked: 29, tooShort: 3, ngrams: 88_017, mostLeaked, ...more } });
+    const pageWith = async (facts: object, title: string) => {
+      const artifact = { ...documents, step: "decontaminate", result: facts } as unknown as NonNullable<ReportArtifacts["decontaminate"]>;
+      return reportOf({ documents, decontaminate: artifact }, title);
+    };
+    const { report, html } = await pageWith(result({ common: { ngrams: 613, items: 7 } }, [{ id: "arc/<b>test</b>.jsonl#q7", documents: 31 }]), "found");
+    const page = pageOf(html);
+    expect(page.errors).toEqual([]);
+    expect(page.headings).toContain("h2 Evaluations in the documents");
+    expect(page.tablesWithoutHeads).toEqual([]);
+    expect(page.attributes("data", "value").map(Number)).toEqual(expect.arrayContaining([2041, 29, 47, 13, 613, 7, 31]));
+    expect(page.whole).toContain("arc/<b>test</b>.jsonl#q7");
+    expect(report.contamination).toMatchObject({ items: 2041, leaked: 29, common: { ngrams: 613, items: 7 } });
+    expect(report.funnel?.stages.map(({ name, documents: count, leftOut }) => [name, count, leftOut.map(({ reason }) => reason)])).toEqual([["read", 1512, ["too short"]], ["collected", 1498, ["in an evaluation"]], ["decontaminated", 1451, []]]);
+    const { whole } = pageOf((await pageWith(result({}, []), "none")).html);
+    expect(whole).toContain("No document gave away an item.");
+    expect(whole).not.toMatch(/too common|undefined|NaN/);
+  });
+
   it("tells many line ends in a row instead of showing them", async () => {
     const { html } = await reportOf(await write({ continuation: "a\n\nb\n \n\n\nc" }));
     expect(pageOf(html).text("blockquote").at(-1)).toBe("The people ofa\n\nb\n(4 line ends)\nc");

@@ -17,6 +17,7 @@ export const decontaminateOptions = z.strictObject({
   leastWords: z.int().min(1).default(3).describe("Passages and paragraphs of fewer words than an n-gram are compared as a whole, from so many words on."),
   minOverlap: z.number().gt(0).max(1).default(0.5).describe("A document goes when evaluations hold this share of the n-grams of one of its paragraphs."),
   minCoverage: z.number().gt(0).max(1).nullable().default(0.5).describe("Or when it holds this share of an evaluation item's n-grams, wherever they stand; null: only minOverlap decides."),
+  commonAbove: z.int().min(1).nullable().default(null).describe("An n-gram in more different texts of the documents than this counts for nothing: licences and set phrases give no item away; null: all count."),
   workers: z.int().min(0).default(0).describe("Worker processes; 0: as many as the amount of text is worth, at most one for each processor and 4. The result does not depend on it."),
 });
 
@@ -36,6 +37,7 @@ export type DecontaminateResult = DecontaminatedDocuments;
 export const decontaminateStep = defineStep({
   name: "decontaminate",
   version: 1,
+  neutral: { commonAbove: null },
   // What lies there decides, not where it lies.
   executionOnly: ["evaluations", "workers"],
   identity: async ({ evaluations }: DecontaminateConfig, { workingDirectory, signal }) => {

@@ -133,6 +133,27 @@ describe("Decontamination", () => {
     }
   });
 
+  it("n-grams that many texts share count for nothing where it is asked for: a licence in an item gives it away no more, its own text does", async () => {
+    const [licence, own, other] = [prose.words(30), prose.words(30), prose.words(20)];
+    await writeEvaluations({ "quiz.jsonl": lines([{ id: "licensed", text: `${licence} ${own}` }, { id: "licence", text: licence }, { id: "other", text: other }]) });
+    const licensed = Object.fromEntries(Array.from({ length: 5 }, (_, number) => [`licensed ${String(number)}`, `${licence}\n\n${prose.words(60)}`]));
+    // Four copies of one text are one text: what they have is no more common for it.
+    const leak = `${prose.words(20)}\n\n${other}`;
+    const leaks = { leak: `${prose.words(40)} ${licence} ${own}`, ...Object.fromEntries(["a", "b", "c", "d"].map((copy) => [`copy ${copy}`, leak])) };
+    await writeShards({ ...licensed, ...leaks, clean: prose.words(60) });
+    expect((await run()).contaminated.documents).toBe(10);
+    expect((await run({ commonAbove: 6 })).evaluations.common).toEqual({ ngrams: 0, items: 0 });
+
+    const result = await run({ commonAbove: 3 });
+    expect(result).toMatchObject({ documents: 6, contaminated: { documents: 5 }, evaluations: { items: 3, tooShort: 0, common: { ngrams: 18, items: 1 }, leaked: 2, mostLeaked: [{ id: "quiz.jsonl#other", documents: 4 }, { id: "quiz.jsonl#licensed", documents: 1 }] } });
+    expect(Object.keys(await flagged()).sort()).toEqual(Object.keys(leaks).sort());
+    const common = [];
+    for await (const row of new ParquetReader<{ evaluation: string; documents: number }>({ path: join(root, "out", "evaluations", "common.parquet") })) common.push(`${row.evaluation} ${String(row.documents)}`);
+    expect(common.sort()).toEqual([...Array.from({ length: 18 }, () => "quiz.jsonl#licence 6"), ...Array.from({ length: 18 }, () => "quiz.jsonl#licensed 6")]);
+    await writeEvaluations({ "quiz.jsonl": lines([{ text: licence }]) });
+    await expect(run({ commonAbove: 3 })).rejects.toMatchObject({ code: "MARIN_NO_EVALUATIONS", message: expect.stringContaining("commonAbove") as string });
+  });
+
   it("files beside the evaluations are passed over; fields are passages; rows without any are refused", async () => {
     const [question, answer] = [prose.words(15), prose.words(15)];
     await writeEvaluations({
@@ -159,7 +180,7 @@ describe("Decontamination", () => {
     await expect(run()).rejects.toMatchObject({ code: "MARIN_NO_EVALUATIONS", data: { items: 2 } });
     await writeEvaluations({ "more.jsonl": lines([{ text }]) });
     await expect(run()).rejects.toMatchObject({ code: "MARIN_NO_DOCUMENTS" });
-    for (const options of [{ ngramWords: 0 }, { leastWords: 1.5 }, { minOverlap: 0 }, { minCoverage: 1.1 }, { minOverlap: NaN }]) {
+    for (const options of [{ ngramWords: 0 }, { leastWords: 1.5 }, { minOverlap: 0 }, { minCoverage: 1.1 }, { minOverlap: NaN }, { commonAbove: 0 }]) {
       await expect(run(options)).rejects.toMatchObject({ code: "MARIN_DECONTAMINATION_OPTION", data: { option: Object.keys(options)[0] } });
     }
   });

@@ -3,20 +3,16 @@ import { entry, getIrisCtx } from "@marin/iris";
 import { ParquetWriter, type ParquetSchema } from "@marin/zephyr";
 import type { DocumentCounts } from "../dedup-shard.js";
 import { readShard, shardWriter } from "../documents-file.js";
-import { openEvaluationIndex } from "./evaluation-index.js";
-import { type DecontaminationRule, type NgramIndex, screenText } from "./screen-text.js";
+import { type IndexPlace, openIndex } from "./evaluation-index.js";
+import { type DecontaminationRule, screenText } from "./screen-text.js";
 
 /** A shard to screen. */
-export interface ScreenTask {
+export interface ScreenTask extends IndexPlace {
   readonly path: string;
   /** Name of the files that are written. */
   readonly name: string;
   /** Folder of the documents that are kept; those found go into `flagged` in it. */
   readonly outputDir: string;
-  /** Folder of what `writeEvaluationIndex` wrote. */
-  readonly index: string;
-  /** SHA-256 of its filter. */
-  readonly indexDigest: string;
   readonly rule: DecontaminationRule;
 }
 
@@ -48,20 +44,11 @@ const flaggedSchema: ParquetSchema = {
 /** Characters of a paragraph that are kept for people. */
 const shownCharacters = 400;
 
-let opened: { readonly key: string; readonly index: Promise<NgramIndex> } | undefined;
-
-/** A worker screens many shards with one index. */
-async function indexOf({ index, indexDigest }: ScreenTask): Promise<NgramIndex> {
-  const key = `${indexDigest} ${index}`;
-  if (opened?.key !== key) opened = { key, index: openEvaluationIndex(index) };
-  return opened.index;
-}
-
 /** Writes the documents of a shard that are not contaminated, and what was found in all of them, to files of the shard's name. */
 export async function screenShard(task: ScreenTask): Promise<ScreenedShard> {
   const { path, name, outputDir, rule } = task;
   const signal = getIrisCtx()?.signal;
-  const index = await indexOf(task);
+  const index = await openIndex(task);
   const counts = { kept: none(), contaminated: none(), touched: none() };
   const leaks = new Map<string, number>();
   const documents = shardWriter(join(outputDir, name));

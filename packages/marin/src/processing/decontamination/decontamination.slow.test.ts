@@ -23,7 +23,7 @@ test("Decontamination: none of 100,000 clean documents is flagged beside 88,000 
   const rule = { ngramWords: 13, leastWords: 3, minOverlap: 0.5, minCoverage: 0.5 };
   const prose = new RandomProse(99);
   const passages = Array.from({ length: 1000 }, () => prose.words(100));
-  const ngrams = await writeEvaluationIndex(folder, new Map(passages.map((passage, item) => [`item ${String(item)}`, passageNgrams(passage, rule)])));
+  const { ngrams } = await writeEvaluationIndex(folder, new Map(passages.map((passage, item) => [`item ${String(item)}`, passageNgrams(passage, rule)])));
   expect(ngrams).toBe(88_000);
   const index = await openEvaluationIndex(folder);
   // A number at times, as in real text.

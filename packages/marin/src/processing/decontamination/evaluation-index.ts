@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BloomFilter } from "@marin/dupekit";
-import { writeFileAtomic } from "@marin/rigging";
+import { sha256File, writeFileAtomic } from "@marin/rigging";
 import { ParquetReader, writeParquet } from "@marin/zephyr";
 import type { NgramIndex, NgramOwners } from "./screen-text.js";
 
@@ -9,8 +9,7 @@ import type { NgramIndex, NgramOwners } from "./screen-text.js";
 const leastItems = 1_000_000;
 const falsePositiveRate = 1e-9;
 
-/** Name of the filter's file. */
-export const evaluationFilterFile = "filter.bloom";
+const evaluationFilterFile = "filter.bloom";
 const ngramsFile = "ngrams.parquet";
 
 interface Row {
@@ -23,9 +22,9 @@ interface Row {
  *
  * @param directory - where they are written
  * @param items - the different n-grams of each item, by its name
- * @returns different n-grams of all items
+ * @returns its place, and the number of different n-grams of all items
  */
-export async function writeEvaluationIndex(directory: string, items: ReadonlyMap<string, ReadonlySet<bigint>>): Promise<number> {
+export async function writeEvaluationIndex(directory: string, items: ReadonlyMap<string, ReadonlySet<bigint>>): Promise<IndexPlace & { readonly ngrams: number }> {
   const names = [...items.keys()].sort();
   const rows = names.flatMap((name) => Array.from(items.get(name) ?? [], (hash) => ({ hash, evaluation: name })));
   rows.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : a.evaluation < b.evaluation ? -1 : 1));
@@ -34,7 +33,24 @@ export async function writeEvaluationIndex(directory: string, items: ReadonlyMap
   filter.addHashes(hashes);
   await writeFileAtomic(join(directory, evaluationFilterFile), filter.save());
   await writeParquet(join(directory, ngramsFile), rows, { schema: { hash: "uint64", evaluation: "string" } });
-  return hashes.length;
+  return { index: directory, indexDigest: await sha256File(join(directory, evaluationFilterFile)), ngrams: hashes.length };
+}
+
+/** Where an index lies. */
+export interface IndexPlace {
+  /** Folder of what {@link writeEvaluationIndex} wrote. */
+  readonly index: string;
+  /** SHA-256 of its filter. */
+  readonly indexDigest: string;
+}
+
+let opened: { readonly key: string; readonly index: Promise<NgramIndex> } | undefined;
+
+/** The index: a worker looks at many shards with one. */
+export async function openIndex({ index, indexDigest }: IndexPlace): Promise<NgramIndex> {
+  const key = `${indexDigest} ${index}`;
+  if (opened?.key !== key) opened = { key, index: openEvaluationIndex(index) };
+  return opened.index;
 }
 
 /** What {@link writeEvaluationIndex} wrote. The owners of n-grams are read when they are first asked for: a clean corpus never needs them. */
