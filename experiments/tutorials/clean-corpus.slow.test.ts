@@ -11,7 +11,7 @@ import { cleanCorpus } from "./clean-corpus.js";
 let directory: string;
 let artifacts: Readonly<Record<string, Artifact<unknown>>>;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "marin-clean-corpus-"));
+  directory = await mkdtemp(join(tmpdir(), "marin clean-corpus [1] {a,b} {shard} ü #1 %20 *-"));
   const options = resolveOptions(cleanCorpus.options, ["raw.texts=12"]);
   artifacts = await runExperiment(cleanCorpus, options, { prefix: join(directory, "store"), workingDirectory: directory });
 }, 120_000);
@@ -45,7 +45,7 @@ describe("clean-corpus on twelve texts of each source", () => {
       old: [6, 0, 52, 1, 0],
     });
     expect(damaged).toEqual([{ file: "samples/brown-upload.jsonl.gz", reason: expect.stringContaining("the file was cut short") as string }]);
-    const told = await readFile(join(folderOf("collect"), "bad-records", "speeches-speeches.jsonl"), "utf8");
+    const told = await readFile(join(folderOf("collect"), "bad-records", "speeches-0-speeches.jsonl"), "utf8");
     const lines = (await readFile(join(folderOf("raw"), "speeches", "speeches.csv"), "utf8")).split("\n");
     expect(JSON.parse(told)).toMatchObject({ line: lines.findIndex((line) => line.startsWith("1861,nobody")) + 1, code: "ZEPHYR_BAD_CSV", text: expect.stringContaining("1861,nobody") as string });
     const documents = await documentsIn(folderOf("collect"));

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { entry, isMarinError } from "@marin/iris";
 import { decontaminateOptions, decontaminateStep, dedupOptions, dedupStep, defineExperiment, defineStep, reportStep, type CollectedSource, type StepContext } from "@marin/marin";
-import { bind, Dataset, execute, listFiles } from "@marin/zephyr";
+import { bind, Dataset, execute, listFiles, literalPath } from "@marin/zephyr";
 import { z } from "zod";
 
 import { writeRawCorpora } from "./clean-corpus/raw-corpora.js";
@@ -45,11 +45,6 @@ const rawStep = defineStep({
   },
 });
 
-/** A path as a pattern that means it alone: names may hold brackets and braces. */
-function literal(path: string): string {
-  return path.replace(/[\\*?[\]{}]/g, "\\$&");
-}
-
 const collectOptions = z.strictObject({
   minBytes: z.int().min(1).default(200).describe("Shorter texts are left out and counted, in UTF-8 bytes."),
   workers: z.int().min(0).default(0).describe("Worker threads; 0: the step's own. The documents do not depend on it."),
@@ -68,6 +63,8 @@ const collectStep = defineStep({
   name: "collect-corpora",
   version: 1,
   executionOnly: ["workers"],
+  // The paths of the raw files stand in them.
+  runRecords: ["bad-records"],
   async run({ config, inputs, directory, signal }: StepContext<z.output<typeof collectOptions>, { raw: { files: number } }>): Promise<Collected> {
     const root = inputs.raw.directory;
     const all = await listFiles(root);
@@ -79,21 +76,22 @@ const collectStep = defineStep({
       for (const { name, path } of all.filter((file) => file.name.startsWith(`${source.folder}/`))) {
         try {
           // Read once for what is wrong with it: a damaged container has no trustworthy record, a bad record only itself.
-          const { counters } = await execute(Dataset.fromFiles(literal(path), { settings, onBadRecord: { skip: true } }).count(), { signal, name: "inspect" });
+          const { counters } = await execute(Dataset.fromFiles(literalPath(path), { settings, onBadRecord: { skip: true } }).count(), { signal, name: "inspect" });
           badRecords.set(source.folder, (badRecords.get(source.folder) ?? 0) + (counters["bad-records"]?.sum ?? 0));
-          readable.push(literal(path));
+          readable.push(literalPath(path));
         } catch (error) {
+          signal.throwIfAborted();
           const cause = isMarinError(error, "ZEPHYR_SHARD_FAILED") ? error.cause : error;
           if (!isMarinError(cause)) throw error;
           damaged.push({ file: name, reason: cause.message.replaceAll(path, name) });
         }
       }
-      const records = Dataset.fromFiles<Readonly<Record<string, unknown>>>(readable, { settings, pathColumn: "file", onBadRecord: { skip: true, sideFile: join(directory, "bad-records", `${source.folder}-{basename}.jsonl`) } });
+      const records = Dataset.fromFiles<Readonly<Record<string, unknown>>>(readable, { settings, pathColumn: "file", onBadRecord: { skip: true, sideFile: join(literalPath(directory), "bad-records", `${source.folder}-{shard}-{basename}.jsonl`) } });
       datasets.push(records.flatMap(bind(named.toDocuments, { ...source, root, minBytes: config.minBytes })));
     }
     const [first, ...others] = datasets as [(typeof datasets)[number], ...typeof datasets];
     const documents = first.union(...others).groupBy(named.idOf, named.everyDocument, { sortBy: named.sourceOf, numOutputShards: 4 });
-    const shards = documents.writeParquet(join(directory, "part-{shard:05d}-of-{total:05d}.parquet"), { schema: { id: "string", text: "string", source: "string" } });
+    const shards = documents.writeParquet(join(literalPath(directory), "part-{shard:05d}-of-{total:05d}.parquet"), { schema: { id: "string", text: "string", source: "string" } });
     const { counters } = await execute(shards, { workers: config.workers, signal, name: "collect" });
 
     const countsOf = ({ folder }: Source): Collected["sources"][string] => {

@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError } from "@marin/rigging";
-import { Dataset, execute, type ParquetSchema } from "@marin/zephyr";
+import { Dataset, execute, literalPath, type ParquetSchema } from "@marin/zephyr";
 import type { ProcessingOptions } from "../progress.js";
 import { counterNames, type GraphEdge, type Link, starSteps } from "./star-steps.js";
 
@@ -65,7 +65,7 @@ export async function connectedComponents(options: ConnectedComponentsOptions): 
       written = join(scratch, String(rounds));
       const sorted = { sortBy: starSteps.neighbourOf, numOutputShards: shards };
       const stars = links.groupBy(starSteps.nodeOf, starSteps.largeStar, sorted).groupBy(starSteps.nodeOf, starSteps.smallStar, sorted);
-      const { counters } = await execute(stars.writeJsonl(join(written, "links-{shard:05d}.jsonl")), { ...running, name: `components-${String(rounds)}` });
+      const { counters } = await execute(stars.writeJsonl(join(literalPath(written), "links-{shard:05d}.jsonl")), { ...running, name: `components-${String(rounds)}` });
       changed = counters[counterNames.changed]?.sum ?? 0;
       links = linksIn(written).flatMap(starSteps.bothWays);
       if (before !== "") await rm(before, { recursive: true });
@@ -75,7 +75,7 @@ export async function connectedComponents(options: ConnectedComponentsOptions): 
       .flatMap(starSteps.labelsOfLink)
       .groupBy(starSteps.idOf, starSteps.smallestLabel, { sortBy: starSteps.componentOf, numOutputShards: shards })
       .groupBy(starSteps.componentOf, starSteps.members, { sortBy: starSteps.idOf, numOutputShards: outputShards })
-      .writeParquet(join(outputDir, "part-{shard:05d}-of-{total:05d}.parquet"), { schema: labelSchema });
+      .writeParquet(join(literalPath(outputDir), "part-{shard:05d}-of-{total:05d}.parquet"), { schema: labelSchema });
     const { counters } = await execute(labels, { ...running, name: "components" });
     const count = (name: string): number => counters[name]?.sum ?? 0;
     return { nodes: count(counterNames.nodes), components: count(counterNames.components), rounds, converged: changed === 0 };
@@ -85,5 +85,5 @@ export async function connectedComponents(options: ConnectedComponentsOptions): 
 }
 
 function linksIn(folder: string): Dataset<Link> {
-  return Dataset.fromFiles<Link>(join(folder, "*.jsonl"));
+  return Dataset.fromFiles<Link>(join(literalPath(folder), "*.jsonl"));
 }
