@@ -199,7 +199,17 @@ describe("a server", () => {
     const narrow = await start({ maxBodyBytes: 2000 });
     for (const [path, body] of [["/v1/completions", { prompt: "x".repeat(2000) }], ["/v1/score", { texts: ["x".repeat(2000)] }]] as const) {
       const response = await post(body, { url: narrow.url, path });
-      expect([response.status, await response.json()]).toEqual([413, { error: expect.objectContaining({ code: "request_too_large" }) as unknown }]);
+      // Without a length the body has to be counted as it comes.
+      let left = 5;
+      const stream = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          if (left === 0) controller.close();
+          else controller.enqueue(new TextEncoder().encode(" ".repeat(1000)));
+          left -= 1;
+        },
+      });
+      const chunked = await fetch(`${narrow.url}${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: stream, duplex: "half" } as RequestInit);
+      for (const each of [response, chunked]) expect([each.status, await each.json()]).toEqual([413, { error: expect.objectContaining({ code: "request_too_large" }) as unknown }]);
     }
     await narrow.stop(0);
   });
