@@ -48,6 +48,11 @@ export function minHash32(hashes: usize, count: usize, masks: usize, factors: us
   }
 }
 
+// @ts-ignore: decorator
+@inline function lower(a: u64, b: u64): u64 {
+  return select<u64>(a, b, a < b);
+}
+
 /**
  * The least of every permutation of 64-bit hashes; `signature` holds the least so far.
  *
@@ -64,12 +69,19 @@ export function minHash64(hashes: usize, count: usize, masks: usize, factors: us
       const factorB = load<u64>(factors + p, 8);
       let a = load<u64>(signature + p);
       let b = load<u64>(signature + p, 8);
-      for (let at = begin; at < end; at += 8) {
+      let at = begin;
+      if ((end - begin) & 8) {
         const hash = load<u64>(at);
-        const valueA = (hash ^ maskA) * factorA;
-        const valueB = (hash ^ maskB) * factorB;
-        a = select<u64>(valueA, a, valueA < a);
-        b = select<u64>(valueB, b, valueB < b);
+        a = lower((hash ^ maskA) * factorA, a);
+        b = lower((hash ^ maskB) * factorB, b);
+        at += 8;
+      }
+      // Two by two: what waits for the least so far is half as much.
+      for (; at < end; at += 16) {
+        const hash = load<u64>(at);
+        const next = load<u64>(at, 8);
+        a = lower(lower((hash ^ maskA) * factorA, (next ^ maskA) * factorA), a);
+        b = lower(lower((hash ^ maskB) * factorB, (next ^ maskB) * factorB), b);
       }
       store<u64>(signature + p, a);
       store<u64>(signature + p, b, 8);

@@ -1,4 +1,4 @@
-import { finish, mixBlock, scramble } from "./murmur3";
+import { finish, finish4, mixBlock, mixBlock4, scramble, scramble4 } from "./murmur3";
 import { hash64 } from "./xxh3";
 
 /** The code points of UTF-16 text; half of a pair that stands alone is one. Gives how many there are. */
@@ -25,26 +25,18 @@ export function windows32(numbers: usize, count: usize, size: usize): usize {
   if (count === 0) return 0;
   const length = min(size, count);
   const all = numbers + count * 4;
-  for (let at = numbers; at < all; at += 4) store<u32>(at, scramble(load<u32>(at)));
+  let next = numbers;
+  for (; next + 16 <= all; next += 16) v128.store(next, scramble4(v128.load(next)));
+  for (; next < all; next += 4) store<u32>(next, scramble(load<u32>(next)));
   const windows = count - length + 1;
   const bytes = (length * 4) as u32;
   const end = numbers + windows * 4;
-  const five = i32x4.splat(5);
-  const added = i32x4.splat(0xe6546b64);
-  const first = i32x4.splat(0x85ebca6b);
-  const second = i32x4.splat(0xc2b2ae35);
   let at = numbers;
   // Four windows at a time: what they begin with is overwritten, but later ones do not reach back to it.
   for (; at + 16 <= end; at += 16) {
     let hash = i32x4.splat(0);
-    for (let i: usize = 0; i < length * 4; i += 4) {
-      const mixed = v128.xor(hash, v128.load(at + i));
-      hash = i32x4.add(i32x4.mul(v128.or(i32x4.shl(mixed, 13), i32x4.shr_u(mixed, 19)), five), added);
-    }
-    hash = v128.xor(hash, i32x4.splat(bytes));
-    hash = i32x4.mul(v128.xor(hash, i32x4.shr_u(hash, 16)), first);
-    hash = i32x4.mul(v128.xor(hash, i32x4.shr_u(hash, 13)), second);
-    v128.store(at, v128.xor(hash, i32x4.shr_u(hash, 16)));
+    for (let i: usize = 0; i < length * 4; i += 4) hash = mixBlock4(hash, v128.load(at + i));
+    v128.store(at, finish4(v128.xor(hash, i32x4.splat(bytes))));
   }
   for (; at < end; at += 4) {
     let hash: u32 = 0;

@@ -1,5 +1,5 @@
 import { CleanTable, cleanGenerally, type Punctuation } from "./clean-table.js";
-import { kernelsFor, roundUp, type Kernels } from "./wasm/kernels.js";
+import { kernelsFor, type Kernels } from "./wasm/kernels.js";
 
 /** Settings of {@link cleanText}. */
 export interface CleanOptions {
@@ -49,35 +49,16 @@ const placed = new WeakMap<Kernels, Map<Punctuation, PlacedTable>>();
 /** How far text is prepared: not at all, in normal form where that is asked for, or cleaned. */
 type Prepared = 0 | 1 | 2;
 
-/** A kernel that goes through text by the tables at these addresses. */
-type Scan = (units: number, table: number, astral: number, prepared: Prepared) => number;
-
-/** The cleaned text in the memory of an instance, as UTF-16 from `at` on. Memory behind it is free. */
+/** The cleaned text in the memory of an instance, as UTF-16 from `at` on. Memory behind it is free. The text is prepared so that the kernel need know nothing more of Unicode than its tables say. */
 export function cleanInto(kernels: Kernels, text: string, punctuation: Punctuation): { readonly at: number; readonly units: number } {
-  const units = scan(kernels, text, punctuation, (length, table, astral, prepared) => kernels.run.clean(kernels.free, length, table, astral, prepared));
-  return { at: kernels.free, units };
-}
-
-/** The hashes of the words of the cleaned text in the memory of an instance, 32 bits each from `at` on. */
-export function wordsInto(kernels: Kernels, text: string, punctuation: Punctuation): { readonly at: number; readonly count: number } {
-  let at = 0;
-  const count = scan(kernels, text, punctuation, (length, table, astral, prepared) => {
-    at = roundUp(kernels.free + length * 2);
-    kernels.reserve(length * 4 + 64);
-    return kernels.run.cleanWords(kernels.free, length, table, astral, prepared, at);
-  });
-  return { at, count };
-}
-
-/** Lets a kernel go through a text, prepared so that it need know nothing more of Unicode than its tables say. */
-function scan(kernels: Kernels, text: string, punctuation: Punctuation, run: Scan): number {
   const { table, place } = prepare(kernels, punctuation);
   let current = text;
   let prepared: Prepared = punctuation === "ascii" ? 1 : 0;
   for (;;) {
     write(kernels, current);
-    const result = run(current.length, place.units, place.astral, prepared);
-    if (result >= 0) return result;
+    const at = kernels.free;
+    const result = kernels.run.clean(at, current.length, place.units, place.astral, prepared);
+    if (result >= 0) return { at, units: result };
     if (result === codes.fill) {
       table.fill();
       load(kernels, table, place);
@@ -92,7 +73,7 @@ function scan(kernels: Kernels, text: string, punctuation: Punctuation, run: Sca
 }
 
 /** Writes text as UTF-16 to where the free memory begins. */
-export function write(kernels: Kernels, text: string): void {
+function write(kernels: Kernels, text: string): void {
   kernels.reserve(text.length * 2);
   kernels.buffer.write(text, kernels.free, "utf16le");
 }

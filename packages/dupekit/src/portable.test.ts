@@ -27,6 +27,26 @@ test("without WebAssembly shingles are the same", () => {
   );
 });
 
+test("so they are whatever characters of ASCII stand next to each other, between others now and then, and however long words are", () => {
+  const ascii = fc.integer({ min: 0, max: 127 }).map((unit) => String.fromCharCode(unit));
+  const letters = fc.constantFrom(..."aZ09").chain((letter) => fc.integer({ min: 1, max: 40 }).map((length) => letter.repeat(length)));
+  const part = fc.oneof({ weight: 8, arbitrary: ascii }, { weight: 3, arbitrary: fc.constantFrom(" ", "  ", ", ", " - ", "\n") }, { weight: 3, arbitrary: letters }, { weight: 1, arbitrary: word });
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 300 }), (parts) => {
+      const input = parts.join("");
+      expect(withKernels.cleanText(input)).toBe(portable.cleanText(input));
+      for (const bits of [32, 64] as const) expect(withKernels.shingleSequence(input, { size: 2, bits })).toEqual(portable.shingleSequence(input, { size: 2, bits }));
+    }),
+  );
+});
+
+test("so they are of more words than the kernels take at a time", () => {
+  for (const count of [511, 512, 513, 1024, 2000]) {
+    const input = Array.from({ length: count }, (_, index) => String.fromCharCode(97 + (index % 26)).repeat(1 + ((index * 7) % 19)) + String(index)).join(" ");
+    expect(withKernels.shingleSequence(input, { size: 1 })).toEqual(portable.shingleSequence(input, { size: 1 }));
+  }
+});
+
 test("so are those of tokens", () => {
   fc.assert(
     fc.property(fc.uint32Array({ maxLength: 40 }), fc.integer({ min: 1, max: 9 }), (tokens, size) => {

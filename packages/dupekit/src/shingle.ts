@@ -1,5 +1,5 @@
 import type { Punctuation } from "./clean-table.js";
-import { checkedPunctuation, cleanBytes, cleanInto, cleanText, wordsInto } from "./clean-text.js";
+import { checkedPunctuation, cleanBytes, cleanInto, cleanText } from "./clean-text.js";
 import { littleEndianBytes } from "./endian.js";
 import { murmur3Words } from "./hash.js";
 import type { HashArray } from "./minhash.js";
@@ -99,14 +99,10 @@ function ofText(text: string, shingling: TextShingling): HashArray {
   const kernels = kernelsFor(cleanBytes(text.length) + text.length * unitBytes[bits]);
   if (kernels === undefined) return ofTextPortable(text, shingling);
   const { run } = kernels;
-  if (bits === 32 && unit === "word") {
-    const { at: hashes, count } = wordsInto(kernels, text, punctuation);
-    return numbersAt(kernels, hashes, run.windows32(hashes, count, size));
-  }
   const { at, units } = cleanInto(kernels, text, punctuation);
   kernels.reserve(units * (2 + unitBytes[bits]) + 128);
   const numbers = roundUp(at + units * 2);
-  if (bits === 32) return numbersAt(kernels, numbers, run.windows32(numbers, run.codePoints(at, units, numbers), size));
+  if (bits === 32) return numbersAt(kernels, numbers, run.windows32(numbers, unit === "word" ? run.wordHashes(at, units, numbers) : run.codePoints(at, units, numbers), size));
   const words = unit === "word" ? 1 : 0;
   const starts = roundUp(numbers + units * 3);
   const count = run.encode(at, units, numbers, starts, words);

@@ -7,8 +7,8 @@ interface KernelFunctions {
   readonly heap: { readonly value: number };
   readonly result: { readonly value: number };
   clean(text: number, units: number, table: number, astral: number, prepared: 0 | 1 | 2): number;
-  cleanWords(text: number, units: number, table: number, astral: number, prepared: 0 | 1 | 2, hashes: number): number;
   codePoints(text: number, units: number, points: number): number;
+  wordHashes(text: number, units: number, hashes: number): number;
   windows32(numbers: number, count: number, size: number): number;
   encode(text: number, units: number, bytes: number, starts: number, words: 0 | 1): number;
   windows64(bytes: number, starts: number, count: number, size: number, words: 0 | 1, hashes: number): number;
