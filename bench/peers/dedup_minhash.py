@@ -11,6 +11,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--library", required=True)
 parser.add_argument("--documents", required=True)
 parser.add_argument("--rounds", type=int, required=True)
+parser.add_argument("--bulk", action="store_true", help="datasketch: MinHash.bulk for all documents instead of an update for each shingle")
 parser.add_argument("--scheme", help="datasketch: \"legacy\" for the permutations of its versions before 2.0")
 parser.add_argument("--work")
 parser.add_argument("--threads")
@@ -30,11 +31,18 @@ def shingles(text):
 def with_datasketch():
     from datasketch import MinHash
 
-    # Many at once, which makes the permutations once.
-    def work():
-        MinHash.bulk([[shingle.encode() for shingle in shingles(text)] for text in documents], num_perm=128, seed=42, scheme=arguments.scheme)
+    # As its documentation shows first: a MinHash for each set, an update for each element.
+    def one_by_one():
+        for text in documents:
+            minhash = MinHash(num_perm=128, seed=42, scheme=arguments.scheme)
+            for shingle in shingles(text):
+                minhash.update(shingle.encode("utf8"))
 
-    return work
+    # Its fastest way: the permutations are made once, and a document is one array.
+    def in_bulk():
+        MinHash.bulk([[shingle.encode("utf8") for shingle in shingles(text)] for text in documents], num_perm=128, seed=42, scheme=arguments.scheme)
+
+    return in_bulk if arguments.bulk else one_by_one
 
 
 def with_rensa():
