@@ -19,8 +19,11 @@ async function read(content: string | Uint8Array, options: Omit<JsonlReaderOptio
   return records;
 }
 
+/** Whole numbers beyond 2^53 are bigints: exact-json.test.ts looks at those. */
+const short = (_key: string, value: unknown): unknown => (typeof value === "number" && Math.abs(value) > 2 ** 53 ? 0.5 : value);
+
 test("records come back in order and equal, wherever the chunks are cut and whatever the line ends", () => {
-  const values = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 8 });
+  const values = fc.array(fc.jsonValue({ maxDepth: 2 }), { maxLength: 8 }).map((records) => JSON.parse(JSON.stringify(records), short) as unknown[]);
   const ends = fc.constantFrom("\n", "\r\n", "\n\n", "\n \t\r\n");
   return fc.assert(
     fc.asyncProperty(values, ends, fc.boolean(), fc.boolean(), fc.integer({ min: 3, max: 40 }), async (records, end, last, mark, chunkBytes) => {

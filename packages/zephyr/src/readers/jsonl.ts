@@ -2,6 +2,7 @@ import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import { currentStorage } from "../storage.js";
 import { BadRecords } from "./bad-records.js";
 import { readChunks } from "./chunks.js";
+import { parseExactly } from "./exact-json.js";
 import type { FilePart, Format, OnBadRecord } from "./format.js";
 import { Flattened, type RecordGroups } from "./groups.js";
 import { lineBatches, type Line, lineName, lineText } from "./lines.js";
@@ -32,7 +33,7 @@ const defaultMaxLineBytes = 1 << 28;
 
 /**
  * The records of a JSON Lines file, in order. Lines of white space only are passed over, a byte order mark is dropped,
- * CR LF is a line end too; the last line needs none. Can be iterated again.
+ * CR LF is a line end too; the last line needs none. A whole number beyond 2^53 is a bigint, any other the nearest float64. Can be iterated again.
  *
  * Iterating throws MarinError ZEPHYR_BAD_JSON (file and line), ZEPHYR_BAD_RECORD (the value was refused by `parse`),
  * ZEPHYR_NOT_UTF8 (file, line, offset), ZEPHYR_LINE_TOO_LONG, unless bad records are passed over; ZEPHYR_BAD_GZIP,
@@ -124,7 +125,7 @@ function isBlank(bytes: Buffer): boolean {
 function parseLine(path: string, line: Line): unknown {
   const text = lineText(path, line);
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MarinError("ZEPHYR_BAD_JSON", `${path}, ${lineName(line.number, line.offset)} is not JSON: ${reason}.`, {

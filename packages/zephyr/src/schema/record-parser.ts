@@ -7,7 +7,7 @@ type Convert = (value: unknown) => unknown;
 export type ParsedFrom = "json" | "text";
 
 /**
- * Gives records the types of a schema. From JSON: whole numbers become bigints where the column is int64, text of ISO 8601 becomes a Date, an
+ * Gives records the types of a schema. From JSON: whole numbers become bigints where the column is int64, bigints numbers where it is float64, text of ISO 8601 becomes a Date, an
  * object a Map; everything else must fit as it is. From text: numbers, "true" and "false" too, and no text at all is null where the column is
  * nullable and no string. What a nullable column lacks becomes null.
  *
@@ -77,6 +77,7 @@ function converterOf(type: ParquetType): Convert {
 
 function scalarConverter(type: ParquetScalar): Convert {
   if (bigints.has(type)) return (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value);
+  if (floats.has(type)) return (value) => (typeof value === "bigint" ? asFloat(value) : value);
   if (type === "date") return (value) => (typeof value === "string" && isoDay.test(value) && isDay(value) ? new Date(value) : value);
   if (type === "timestamp-millis") return (value) => (typeof value === "string" && (isoDay.test(value) || isoTime.test(value)) && isDay(value) ? new Date(value) : value);
   return (value) => value;
@@ -84,6 +85,13 @@ function scalarConverter(type: ParquetScalar): Convert {
 
 const integers: ReadonlySet<ParquetScalar> = new Set(["int8", "int16", "int32", "uint8", "uint16", "uint32", "time-millis"]);
 const floats: ReadonlySet<ParquetScalar> = new Set(["float16", "float32", "float64"]);
+
+/** A whole number beyond 2^53 as the float64 that it is: exactly, or by the digits that JavaScript writes it with. Another one stays, and is refused. */
+function asFloat(value: bigint): number | bigint {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return value;
+  return BigInt(number) === value || String(number) === String(value) ? number : value;
+}
 
 /** Text as a value; what it cannot be stays text, and is refused as such. */
 function textConverter(type: ParquetType): Convert {

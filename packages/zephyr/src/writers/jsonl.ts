@@ -1,6 +1,6 @@
 import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
-import { jsonForm, NoJsonForm } from "./json-form.js";
+import { jsonText, NoJsonForm } from "./json-form.js";
 import { WholeFile } from "./whole-file.js";
 import { writeAll } from "./write-all.js";
 
@@ -23,8 +23,8 @@ const flushLength = 1 << 20;
 
 /**
  * Writes a JSON Lines file, one record at a time. The file appears at its path complete, when {@link JsonlWriter.close}
- * returns, or not at all. Records are written as JSON.stringify gives them, NaN and infinities as null; a bigint that JavaScript's numbers hold
- * exactly becomes a number, a map with text keys an object, a typed array a list.
+ * returns, or not at all. Records are written as JSON.stringify gives them, NaN and infinities as null; a bigint becomes a whole number, a number
+ * beyond 2^53 one with a point (a reader takes it for no integer), a map with text keys an object, a typed array a list.
  */
 export class JsonlWriter implements AsyncDisposable {
   readonly #path: string;
@@ -41,14 +41,14 @@ export class JsonlWriter implements AsyncDisposable {
   /**
    * Adds a record. Resolves when there is room for the next one.
    *
-   * @throws MarinError ZEPHYR_BAD_RECORD when the record has no JSON form (undefined, a bigint beyond 2^53, bytes, a set, a
+   * @throws MarinError ZEPHYR_BAD_RECORD when the record has no JSON form (undefined, bytes, a set, a
    * function, a loop), naming where, or the writer was closed; RIGGING_DISK_FULL and the other file errors
    */
   async write(record: unknown): Promise<void> {
     if (this.#file.ended) throw this.#badRecord("the writer was closed before");
     let text: string | undefined;
     try {
-      text = JSON.stringify(jsonForm(record));
+      text = jsonText(record);
     } catch (cause) {
       // A loop ends the walk by filling the stack.
       if (cause instanceof RangeError) throw this.#badRecord("it contains itself, or is nested too deep", cause);
