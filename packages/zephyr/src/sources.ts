@@ -17,7 +17,7 @@ export interface FromFilesOptions extends Pick<ReadOptions, "format" | "columns"
    * Lines that is not packed between lines; other files stay whole. Default: a file is a shard.
    */
   readonly shardBytes?: number | string | undefined;
-  /** Whether a pattern may match nothing. Default false: ZEPHYR_NO_FILES. */
+  /** Whether a pattern may match nothing: of files, and of members of an archive. Default false: ZEPHYR_NO_FILES. */
   readonly emptyOk?: boolean | undefined;
 }
 
@@ -81,7 +81,10 @@ function planningInput(file: SourceFile, { storage, signal, settings }: { readon
     part: undefined,
     columns: undefined,
     filter: undefined,
+    required: [],
+    pathColumn: undefined,
     settings,
+    emptyOk: true,
     bad: (error) => {
       throw error;
     },

@@ -28,7 +28,11 @@ export interface ShardResults<R> extends AsyncIterable<R> {
 const workerMain = new URL(import.meta.url.endsWith(".ts") ? "./worker-main.ts" : "./worker-main.js", import.meta.url);
 
 /**
- * Works on items in worker processes. Results come in the items' order and are the same for any number of workers. Each
+ * Works on items in worker processes, and hands each result over as soon as it is there: for a caller that does something with results one by one, in
+ * this process, while the workers go on (marin's steps write one file of what many workers have read). What is written by the workers themselves, or
+ * has to be grouped, sorted or resumed, is a `Dataset` and `execute`, which gives its results when all of it is done, through files.
+ *
+ * Results come in the items' order and are the same for any number of workers. Each
  * worker takes the next item when it has finished one, registers itself as `zephyr/<name>/<run>/<worker>` while it works, reports
  * the items that it has finished as progress, and cleans up when it ends or is stopped. The workers start when the results are first asked
  * for, and end with the iteration, however it ends.

@@ -5,6 +5,7 @@ import { columnEncoders, Misfit, refuseUnknown } from "../parquet/encode.js";
 import type { ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { currentStorage } from "../storage.js";
 import { dataOf, fieldOf } from "./build.js";
+import { loadArrow } from "./library.js";
 import { typeOfField, valueAt } from "./read.js";
 
 /** What an Arrow table holds. */
@@ -62,12 +63,12 @@ export async function fromArrowTable(table: Table): Promise<ArrowRecords> {
 }
 
 /**
- * Reads an Arrow IPC file, or stream, into memory.
+ * Reads an Arrow IPC file, or stream, into memory; its buffers may be packed with LZ4 or zstd.
  *
  * @throws MarinError ZEPHYR_BAD_ARROW when it is none, or is cut short; what {@link fromArrowTable} throws; file errors
  */
 export async function readArrowFile(path: string, { storage = currentStorage() }: { readonly storage?: Storage } = {}): Promise<ArrowRecords> {
-  const library = await import("apache-arrow");
+  const library = await loadArrow();
   const bytes = await storage.read(path);
   const mark = Buffer.from("ARROW1");
   const isFile = mark.equals(bytes.subarray(0, 6));

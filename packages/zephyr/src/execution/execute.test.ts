@@ -72,6 +72,66 @@ test("an error of a function is not tried again, names shard and input, and keep
   });
 });
 
+test("a take works on no more shards than it needs, for any number of workers, and fails only where it had to read", async () => {
+  const worked: number[] = [];
+  const work = (x: number): number => {
+    worked.push(x);
+    return x;
+  };
+  const many = Dataset.fromArray([...Array(20).keys()], { shards: 10 });
+  const scratch = place();
+  for (const [count, needed] of [[0, 0], [2, 1], [3, 2], [7, 4], [100, 10]] as const) {
+    worked.length = 0;
+    const { results, stages } = await execute(many.map(work).take(count));
+    expect(results).toEqual([...Array(Math.min(count, 20)).keys()]);
+    expect(worked).toEqual([...Array(Math.min(2 * needed, 20)).keys()]);
+    expect(stages[0]).toMatchObject({ shards: 10, records: 2 * needed });
+  }
+  // The third shard fails: two are enough.
+  const fragile = seeds.map(entry<typeof failAt5>(module, "failAt5"));
+  for (const workers of [0, 2]) expect((await execute(fragile.take(4), { workers })).results).toEqual([0, 1, 2, 3]);
+  await expect(execute(fragile.take(6))).rejects.toMatchObject({ code: "ZEPHYR_SHARD_FAILED", data: { shard: 2 } });
+  // Taken up again, nothing is worked on that was finished, and what an earlier stage has given is not made anew.
+  const grouped = many.map(work).groupBy((x) => x, (key) => key, { numOutputShards: 4 }).take(3);
+  const first = await execute(grouped, { scratch });
+  worked.length = 0;
+  const again = await execute(grouped, { scratch });
+  expect({ worked, results: again.results }).toEqual({ worked: [], results: first.results });
+  expect((await dryRun(grouped)).text).toContain("until the first have 3 records");
+});
+
+test("a file of state that is damaged is an error that names it and says what to do", async () => {
+  const scratch = place();
+  const out = place();
+  const dataset = seeds.map((x) => ({ x })).writeJsonl(join(out, "{shard}.jsonl"), { skipExisting: true });
+  const numbers = seeds.map((x) => x).count();
+  await execute(dataset);
+  await execute(numbers, { scratch });
+  for (const damage of ["", "{", "null", "5", "{}"]) {
+    for (const name of ["plan.json", "stage-001/00000.json", "stage-000.json"]) {
+      const path = join(scratch, name);
+      const whole = await readFile(path);
+      await writeFile(path, damage);
+      await expect(execute(numbers, { scratch }), `${name}: ${damage}`).rejects.toMatchObject({ code: "ZEPHYR_BAD_SCRATCH", data: { path, scratch }, message: expect.stringContaining("Remove the scratch directory") as string });
+      await writeFile(path, whole);
+    }
+    await writeFile(join(out, ".zephyr", "1.jsonl.json"), damage);
+    await expect(execute(dataset)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED", message: expect.stringContaining(`${join(out, ".zephyr", "1.jsonl.json")}, is damaged`) as string });
+    expect((await dryRun(dataset)).outputs[1]).toMatchObject({ action: "refuse" });
+  }
+  expect((await execute(numbers, { scratch })).results).toEqual([10]);
+});
+
+test("what is no key names stage, record and function, and says what would be right", async () => {
+  const items = Dataset.fromArray([{ k: 1 }, { k: undefined as unknown as number }]);
+  const group = (options: Parameters<typeof items.groupBy>[2], key = ({ k }: { k: number }): number => k) => items.groupBy(key, (k) => k, options).toArray();
+  await expect(group({})).rejects.toMatchObject({ code: "ZEPHYR_BAD_KEY", message: "Record 1 of 2 items (stage 0): The key is undefined: keys are null, booleans, numbers, bigints, text, dates, Uint8Array, and arrays and plain objects of these. Give null for items without a key: they are a group of their own.", data: { record: 1 } });
+  await expect(group({ sortBy: ({ k }) => k }, () => 0)).rejects.toMatchObject({ code: "ZEPHYR_BAD_KEY", message: expect.stringMatching(/^Record 1 of 2 items \(stage 0\): What sortBy gives is undefined: keys are .* Give null for items without it/) as string });
+  await expect(group({ sortBy: ({ k }) => [k], combiner: (a) => a }, () => 0)).rejects.toMatchObject({ message: expect.stringContaining("What sortBy gives, at [0], is undefined") as string });
+  await expect(Dataset.fromArray([{ k: 1 }, { k: 2 }]).groupBy(() => 0, (k) => k, { sortBy: ({ k }) => k, combiner: () => ({}) }).toArray()).rejects.toMatchObject({ code: "ZEPHYR_BAD_KEY", message: expect.stringContaining("A record that the combiner has made of records of 2 items (stage 0): What sortBy gives is undefined") as string });
+  await expect(items.sortedMergeJoin(items, { leftKey: ({ k }) => k, rightKey: ({ k }) => k }).toArray()).rejects.toMatchObject({ code: "ZEPHYR_BAD_KEY", message: expect.stringMatching(/^(left|right) side, 2 items .*, record 1: The key is undefined/) as string });
+});
+
 test("what an interrupted execution has finished is taken up; a changed plan is refused, naming the change", async () => {
   const scratch = place();
   let asked: number[] = [];

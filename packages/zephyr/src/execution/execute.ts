@@ -13,7 +13,7 @@ import { requireNamed } from "./require-named.js";
 import { inProcess, WorkerTasks } from "./run-task.js";
 import { Scratch } from "./scratch.js";
 import type { ShardOutcome } from "./shard-task.js";
-import { type RunTask, StageRun } from "./stage-run.js";
+import { type RunTask, shardsNeeded, StageRun } from "./stage-run.js";
 
 /**
  * Runs a dataset: stage after stage, the shards of each side by side in workers, or one after the other in this process. Results, outputs and counts
@@ -75,7 +75,7 @@ async function runStages({ plan, settings, scratch, fingerprints, runTask }: Run
   return { last: results.get(plan.stages.length - 1) as StageResult, reports };
 }
 
-/** The finished shards of all stages that are needed: a stage whose shards are all finished needs none before it. */
+/** The finished shards of all stages that are needed: a stage whose shards are finished needs none before it. */
 async function finishedShards({ stages }: Plan, scratch: Scratch, settings: Settings): Promise<Map<number, Map<number, ShardOutcome>>> {
   const needed = new Map<number, Map<number, ShardOutcome>>();
   const need = async (index: number): Promise<void> => {
@@ -83,7 +83,7 @@ async function finishedShards({ stages }: Plan, scratch: Scratch, settings: Sett
     const finished = await scratch.finished(index);
     if (stage.output.kind === "write") await retractMissing(stage, finished, scratch, settings);
     needed.set(index, finished);
-    if (finished.size < stage.shards.length) for (const before of inputsOf(stage)) await need(before);
+    if (shardsNeeded(stage, finished) === undefined) for (const before of inputsOf(stage)) await need(before);
   };
   await need(stages.length - 1);
   return needed;

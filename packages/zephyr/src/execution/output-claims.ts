@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
+import { readState } from "./state-file.js";
 import { existingOutput, type WriteSpec, type WrittenFile } from "../writers/write-spec.js";
 
 /** Directory of what is known of the outputs beside it. */
@@ -34,6 +35,7 @@ export async function outputState({ write, path, fingerprint }: ClaimedOutput, s
   if (existing === undefined) return { kind: "new" };
   if (!write.skipExisting) return { kind: "replace" };
   const claim = await readClaim(claimPath(path), storage);
+  if (claim === "damaged") return { kind: "changed", why: `what is known of it, ${claimPath(path)}, is damaged` };
   if (claim === undefined) return { kind: "changed", why: "nothing is known of what made it (only executions with skipExisting keep that)" };
   if (claim.fingerprint !== fingerprint) return { kind: "changed", why: "another plan has made it: an operation, a function, its arguments or the input has changed" };
   return claim.finished ? { kind: "skip", file: { ...existing, records: claim.records } } : { kind: "replace" };
@@ -80,9 +82,9 @@ function claimPath(output: string): string {
   return String(path.parent.join(claims, `${name}.json`));
 }
 
-async function readClaim(path: string, storage: Storage): Promise<Claim | undefined> {
+async function readClaim(path: string, storage: Storage): Promise<Claim | "damaged" | undefined> {
   if ((await storage.stat(path)) === undefined) return undefined;
-  return JSON.parse(Buffer.from(await storage.read(path)).toString("utf8")) as Claim;
+  return (await readState<Claim>(path, storage, ["fingerprint", "finished"])) ?? "damaged";
 }
 
 function writeClaim(path: string, claim: Claim, storage: Storage): Promise<void> {

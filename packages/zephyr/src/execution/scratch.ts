@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type DirectoryLock, isMarinError, lockDirectory, MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
 import type { StageReport } from "./options.js";
 import type { ShardOutcome } from "./shard-task.js";
+import { readScratchState } from "./state-file.js";
 
 /** What a directory of hand-over files was made for. */
 interface ScratchRecord {
@@ -48,7 +49,7 @@ export class Scratch implements AsyncDisposable {
   /**
    * The user's directory, which stays.
    *
-   * @throws MarinError ZEPHYR_PLAN_CHANGED when it holds what another plan has left; RIGGING_LOCKED when another process works in it
+   * @throws MarinError ZEPHYR_PLAN_CHANGED when it holds what another plan has left; ZEPHYR_BAD_SCRATCH when that is damaged; RIGGING_LOCKED when another process works in it
    */
   static async open(path: string, storage: Storage, plan: ScratchPlan): Promise<Scratch> {
     const parsed = StoragePath.parse(path);
@@ -88,7 +89,7 @@ export class Scratch implements AsyncDisposable {
       return outcome;
     } catch (error) {
       if (!isMarinError(error, "RIGGING_EXISTS")) throw error;
-      return JSON.parse(Buffer.from(await this.#storage.read(path)).toString("utf8")) as ShardOutcome;
+      return this.#outcome(path);
     }
   }
 
@@ -98,7 +99,7 @@ export class Scratch implements AsyncDisposable {
     if (!this.kept) return finished;
     for await (const entry of this.#storage.listDirectory(`${String(this.#stage(stage))}/`)) {
       if (entry.kind !== "file" || !entry.path.endsWith(".json")) continue;
-      const outcome = JSON.parse(Buffer.from(await this.#storage.read(entry.path)).toString("utf8")) as ShardOutcome;
+      const outcome = await this.#outcome(entry.path);
       finished.set(outcome.shard, outcome);
     }
     return finished;
@@ -128,7 +129,7 @@ export class Scratch implements AsyncDisposable {
 
   /** What became of a stage that an earlier execution has run. */
   async report({ index, shards }: { readonly index: number; readonly shards: readonly unknown[] }): Promise<StageReport> {
-    const saved = JSON.parse(Buffer.from(await this.#storage.read(this.#reportPath(index))).toString("utf8")) as StageReport;
+    const saved = await readScratchState<StageReport>(this.#reportPath(index), String(this.#directory), this.#storage, ["stage", "name", "shards", "counters"]);
     return { ...saved, resumed: shards.length, skipped: 0, workerLosses: 0 };
   }
 
@@ -150,6 +151,10 @@ export class Scratch implements AsyncDisposable {
     return String(this.#stage(stage).join(`${padded(shard)}.json`));
   }
 
+  #outcome(path: string): Promise<ShardOutcome> {
+    return readScratchState<ShardOutcome>(path, String(this.#directory), this.#storage, ["stage", "shard", "attempt", "output", "counters"]);
+  }
+
   #reportPath(stage: number): string {
     return String(this.#directory.join(`stage-${padded(stage, 3)}.json`));
   }
@@ -160,7 +165,7 @@ export class Scratch implements AsyncDisposable {
       await this.#storage.write(path, `${JSON.stringify(record, null, 2)}\n`);
       return;
     }
-    const before = JSON.parse(Buffer.from(await this.#storage.read(path)).toString("utf8")) as ScratchRecord;
+    const before = await readScratchState<ScratchRecord>(path, String(this.#directory), this.#storage, ["fingerprint", "plan"]);
     if (before.fingerprint === record.fingerprint) return;
     throw new MarinError(
       "ZEPHYR_PLAN_CHANGED",

@@ -66,7 +66,7 @@ export async function runShardTask(task: ShardTask, place: Pick<ShardPlace, "sto
   }
 }
 
-async function workOn({ work, output, prefix, memoryBytes }: ShardTask, { storage, signal }: Pick<ShardPlace, "storage" | "signal">): Promise<ShardOutput> {
+async function workOn({ work, output, prefix, memoryBytes, stage }: ShardTask, { storage, signal }: Pick<ShardPlace, "storage" | "signal">): Promise<ShardOutput> {
   const records = await shardRecords(work, { prefix: `${prefix}in-`, memoryBytes, storage, signal });
   switch (output.kind) {
     case "records":
@@ -80,6 +80,7 @@ async function workOn({ work, output, prefix, memoryBytes }: ShardTask, { storag
         sortBy: await optional(sortBy),
         combiner: combiner === "first" ? combiner : await optional(combiner),
         shards: output.shards,
+        source: `${work.label} (stage ${String(stage)})`,
         prefix: `${prefix}out-`,
         memoryBytes,
         storage,

@@ -24,6 +24,23 @@ export interface StageEnvironment {
   readonly progress: ProgressTeller | undefined;
 }
 
+/**
+ * How many shards of a stage are needed, by those that are finished: the first ones that have enough records together, where that is asked for, else
+ * all. Undefined while that is not known. It does not depend on how many are worked on at a time.
+ */
+export function shardsNeeded({ output, shards }: Stage, finished: ReadonlyMap<number, ShardOutcome>): number | undefined {
+  const enough = output.kind === "records" ? output.enough : undefined;
+  if (enough === undefined) return finished.size === shards.length ? shards.length : undefined;
+  let records = 0;
+  for (let shard = 0; shard < shards.length; shard += 1) {
+    if (records >= enough) return shard;
+    const outcome = finished.get(shard);
+    if (outcome === undefined) return undefined;
+    records += recordsOf(outcome.output) ?? 0;
+  }
+  return shards.length;
+}
+
 /** Runs the shards of a stage that are not finished yet, several at a time where there are workers. */
 export class StageRun {
   readonly #stage: Stage;
@@ -54,10 +71,11 @@ export class StageRun {
     const lanes = Array.from({ length: Math.max(1, settings.workers) }, () => this.#lane(waiting));
     await Promise.all(lanes);
     settings.signal?.throwIfAborted();
+    const needed = shardsNeeded(this.#stage, this.#finished);
     const first = [...this.#failures.keys()].sort((a, b) => a - b)[0];
-    if (first !== undefined) throw this.#failures.get(first);
-    const outcomes = shards.map((_, shard) => this.#finished.get(shard) as ShardOutcome);
-    if (scratch.kept) await scratch.removeStrays(index, outcomes);
+    if (first !== undefined && first < (needed ?? Infinity)) throw this.#failures.get(first);
+    const outcomes = shards.slice(0, needed).map((_, shard) => this.#finished.get(shard) as ShardOutcome);
+    if (scratch.kept) await scratch.removeStrays(index, this.#finished.values());
     const files = outcomes.flatMap((outcome) => (outcome.output.kind === "write" ? [outcome.output.file] : []));
     const written = output.kind === "write" ? await finishWrite(output.write, files, { storage: settings.storage, signal: settings.signal }) : undefined;
     if (output.kind === "write") await sweepOutputs(output.paths);
@@ -78,16 +96,24 @@ export class StageRun {
   async #lane(waiting: Iterator<number>): Promise<void> {
     const { settings } = this.#environment;
     const signal = settings.signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, settings.signal]);
-    for (let next = waiting.next(); next.done !== true && !signal.aborted; next = waiting.next()) {
+    while (!signal.aborted && this.#failures.size === 0 && shardsNeeded(this.#stage, this.#finished) === undefined) {
+      const next = waiting.next();
+      if (next.done === true) return;
       const shard = next.value;
       try {
         await this.#shard(shard, signal);
       } catch (error) {
         // What fails because the work was stopped says nothing of itself.
         if (!signal.aborted) this.#failures.set(shard, error);
-        this.#stop.abort(error);
+        // Shards before this one may have enough, and then it was not needed.
+        if (!this.#mayEndEarly) this.#stop.abort(error);
       }
     }
+  }
+
+  get #mayEndEarly(): boolean {
+    const { output } = this.#stage;
+    return output.kind === "records" && output.enough !== undefined;
   }
 
   async #shard(shard: number, signal: AbortSignal): Promise<void> {

@@ -16,6 +16,8 @@ export interface Pushdown {
   readonly columns?: readonly string[];
   /** What every record that is kept fulfils: the source may leave out others, and need not. */
   readonly filter?: ExprNode;
+  /** The columns that operations name, whether they are read or not. Absent: none names any. */
+  readonly named?: readonly string[];
 }
 
 /**
@@ -29,12 +31,15 @@ export function pushdown(operations: readonly PushableOperation[]): Pushdown {
   const looked = new Set<string>();
   let selected: readonly string[] | undefined;
   let filter: ExprNode | undefined;
+  const named: string[][] = [];
   for (const operation of operations) {
     if (isSelect(operation)) {
       requireSelected(selected, operation.columns, `select(${operation.columns.map((name) => JSON.stringify(name)).join(", ")})`);
       selected = operation.columns;
+      named.push([...operation.columns]);
     } else if (isExprFilter(operation)) {
       const columns = columnsOf(operation.expr);
+      named.push(columns);
       requireSelected(selected, columns, `the filter ${formatExpr(operation.expr)}`);
       for (const column of columns) looked.add(column);
       filter = filter === undefined ? operation.expr : { kind: "and", left: filter, right: operation.expr };
@@ -46,6 +51,7 @@ export function pushdown(operations: readonly PushableOperation[]): Pushdown {
   return {
     ...(selected === undefined ? {} : { columns: [...new Set([...selected, ...looked])] }),
     ...(filter === undefined ? {} : { filter }),
+    ...(named.length === 0 ? {} : { named: [...new Set(named.flat())] }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { MarinError } from "@marin/iris";
 import { ByteWriter } from "../shuffle/byte-writer.js";
-import { readKey, writeKey } from "../shuffle/canonical-key.js";
+import { keyErrorAt, readKey, writeKey } from "../shuffle/canonical-key.js";
 import { isPromise } from "../shuffle/promises.js";
 
 /** What a side of a join is. */
@@ -48,7 +48,11 @@ export class SortedSide implements AsyncDisposable {
     if (isPromise(key)) key = await key;
     const writer = this.#writer;
     writer.length = 0;
-    writeKey(writer, key);
+    try {
+      writeKey(writer, key);
+    } catch (error) {
+      throw keyErrorAt(error, `${this.#options.name}, record ${String(this.#number)}`, "key", { input: this.#options.name, record: this.#number });
+    }
     const bytes = writer.bytes.subarray(0, writer.length);
     const order = this.#number === 0 ? 1 : bytes.compare(this.key);
     if (order < 0) throw this.#notSorted(key);

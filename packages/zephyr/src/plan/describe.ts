@@ -49,7 +49,7 @@ function explainStage(stage: Stage): string {
 function describeOutput(output: Stage["output"]): string {
   switch (output.kind) {
     case "records":
-      return "";
+      return output.enough === undefined ? "" : `, until the first have ${counted(output.enough, "record")}`;
     case "write":
       return `, writes ${output.write.format} to ${output.write.pattern}${output.write.skipExisting ? ", skipping what is there" : ""}`;
     case "scatter": {
@@ -71,7 +71,8 @@ function describeChain({ input, ops }: ShardPlan): string {
     groups: () => (input.kind === "groups" ? `groups of stage ${String(input.stage)} | reduce ${nameOf(input.group.reducer)}` : ""),
     join: () => (input.kind === "join" ? `${input.join.how} join of (${describeChain(input.left)}) and (${describeChain(input.right)})` : ""),
   }[input.kind]();
-  const columns = input.kind === "file" && input.read.columns !== undefined ? [`columns ${input.read.columns.join(", ")}`] : [];
+  const read = input.kind === "file" ? (input.read.needed ?? input.read.columns) : undefined;
+  const columns = read === undefined ? [] : [`columns ${read.join(", ")}`];
   const pruned = input.kind === "file" && input.read.filter !== undefined ? [`pruned by ${formatExpr(input.read.filter)}`] : [];
   const notes = [...columns, ...pruned];
   return [notes.length === 0 ? reads : `${reads} (${notes.join(", ")})`, ...ops.map(describeOp)].join(" | ");

@@ -56,7 +56,7 @@ test("reshard, take, reduce and writes end a stage", async () => {
   const dataset = seeds.reshard(2).take(4).writeJsonl("out/all.jsonl").map(({ path }) => path);
   expect(explain(await plan(dataset))).toBe(`stage 0: 3 shards
   3 shards: items
-stage 1: 2 shards
+stage 1: 2 shards, until the first have 4 records
   2 shards: even share of stage 0 | take 4
 stage 2: 1 shard, writes jsonl to out/all.jsonl
   1 shard: from stage 1 | take 4

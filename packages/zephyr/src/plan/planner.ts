@@ -13,7 +13,7 @@ export type ResolvedFiles = ReadonlyMap<Source, readonly SourceFile[]>;
 /**
  * The stages of a dataset. Pure: the files of its sources have been looked up before.
  *
- * @throws MarinError ZEPHYR_UNEQUAL_SHARDS, ZEPHYR_BAD_PATTERN
+ * @throws MarinError ZEPHYR_UNEQUAL_SHARDS, ZEPHYR_BAD_PATTERN, ZEPHYR_NO_COLUMN
  */
 export function planStages(dataset: AnyDataset, files: ResolvedFiles): Plan {
   const planner = new Planner(files);
@@ -68,12 +68,18 @@ class Planner {
       case "iterable":
         return begin(1, () => ({ kind: "iterable", iterate: source.iterate }));
       case "files": {
-        const { format, pathColumn, onBadRecord, settings, schema } = source.options;
+        const { format, pathColumn, onBadRecord, settings, schema, emptyOk } = source.options;
+        const isOwn = (column: string): boolean => column === pathColumn;
+        const columns = source.options.columns?.filter((column) => !isOwn(column));
         // The columns asked for are the first select.
-        const asked = source.options.columns === undefined ? [] : [{ kind: "select" as const, columns: [...source.options.columns, ...(pathColumn === undefined ? [] : [pathColumn])] }];
+        const asked = columns === undefined ? [] : [{ kind: "select" as const, columns: [...columns, ...(pathColumn === undefined ? [] : [pathColumn])] }];
         const pushed = pushdown([...asked, ...ops]);
-        const columns = pushed.columns?.filter((column) => column !== pathColumn);
-        const read = { format, pathColumn, onBadRecord, settings, schema, columns, filter: pushed.filter };
+        const named = pushed.named?.filter((column) => !isOwn(column));
+        if (schema !== undefined) requireInSchema(Object.keys(schema), named ?? []);
+        // A schema is a contract for every record: what does not fit is told, or passed over, whoever looks at it.
+        const needed = schema === undefined ? pushed.columns?.filter((column) => !isOwn(column)) : undefined;
+        const hints = { ...(needed === undefined ? {} : { needed }), ...(named === undefined ? {} : { named }), ...(emptyOk === undefined ? {} : { emptyOk }) };
+        const read = { format, pathColumn, onBadRecord, settings, schema, columns, filter: pushed.filter, ...hints };
         const files = this.#files.get(source) ?? [];
         return begin(files.length, (shard) => ({ kind: "file", file: files[shard] as SourceFile, read }));
       }
@@ -85,7 +91,7 @@ class Planner {
       case "take": {
         const limit: ShardOp = { kind: "takePerShard", count: op.count };
         const limited = withOp(open, limit);
-        return open.length === 1 ? limited : withOp(this.#gather(limited), limit);
+        return open.length === 1 ? limited : withOp(this.#gather(limited, op.count), limit);
       }
       case "reshard": {
         const { index } = this.close(open, { kind: "records" });
@@ -114,9 +120,9 @@ class Planner {
     }
   }
 
-  /** All records in one shard. */
-  #gather(open: Open): Open {
-    const { index } = this.close(open, { kind: "records" });
+  /** All records in one shard; with `enough` no more than the first shards that have so many. */
+  #gather(open: Open, enough?: number): Open {
+    const { index } = this.close(open, enough === undefined ? { kind: "records" } : { kind: "records", enough });
     return begin(1, () => ({ kind: "stage", stage: index, start: 0, end: open.length }));
   }
 
@@ -132,6 +138,12 @@ class Planner {
     }
     return begin(left.length, (shard) => ({ kind: "join", left: left[shard] as ShardPlan, right: right[shard] as ShardPlan, join: op.join }));
   }
+}
+
+/** @throws MarinError ZEPHYR_NO_COLUMN */
+function requireInSchema(known: readonly string[], looked: readonly string[]): void {
+  const missing = looked.find((column) => !known.includes(column));
+  if (missing !== undefined) throw new MarinError("ZEPHYR_NO_COLUMN", `A filter or select() names the column "${missing}", which the schema of its files does not have: its columns are ${known.join(", ")}.`, { data: { column: missing, columns: known } });
 }
 
 function begin(shards: number, inputOf: (shard: number) => ShardInput): Open {

@@ -38,8 +38,8 @@ export interface ShardPlan {
 
 /** What becomes of the records of a stage's shards. */
 export type StageOutput =
-  /** Handed over to the next stage, or the results. */
-  | { readonly kind: "records" }
+  /** Handed over to the next stage, or the results. With `enough`, shards are not needed behind the first ones that have so many records together. */
+  | { readonly kind: "records"; readonly enough?: number }
   /** Written to the user's files, one for each shard; the records are then what was written. */
   | { readonly kind: "write"; readonly write: WriteSpec; readonly paths: readonly string[] }
   /** Sent to the shards of the next stage by their keys. */

@@ -1,10 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
 import { MarinError } from "@marin/iris";
 import type { Field, RecordBatch } from "apache-arrow";
+import { loadArrow } from "../arrow/library.js";
 import { typeOfField, valueAt } from "../arrow/read.js";
 import type { ByteSource } from "../byte-source.js";
 import { ByteReader } from "../compression/byte-reader.js";
 import type { Format, FormatInput } from "./format.js";
+import { columnsToRead } from "./table-columns.js";
 
 /** What an Arrow file begins and ends with; a stream has none. */
 const mark = Buffer.from("ARROW1");
@@ -12,14 +14,14 @@ const mark = Buffer.from("ARROW1");
 /** The end of a stream of messages: a continuation mark and no length. */
 const endOfStream = Buffer.from("ffffffff00000000", "hex");
 
-/** Arrow IPC, the file and the stream form (Feather 2 is the file form): each row is a record; one record batch is held in memory. */
+/** Arrow IPC, the file and the stream form (Feather 2 is the file form), packed with LZ4, zstd or not: each row is a record; one record batch is held in memory. */
 export const arrowFormat: Format = {
   name: "arrow",
   endings: [".arrow", ".arrows", ".feather", ".ipc"],
   projects: true,
   async *groups(input) {
-    const { path, columns } = input;
-    const library = await import("apache-arrow");
+    const { path } = input;
+    const library = await loadArrow();
     const tail = new Tail();
     const reader = new ByteReader(tail.watch(input.chunks()));
     try {
@@ -28,8 +30,9 @@ export const arrowFormat: Format = {
       const batches = isFile ? await library.RecordBatchReader.from(await fileOf(input, reader)) : await library.RecordBatchReader.from(restOf(reader));
       await batches.open();
       const { fields } = batches.schema;
-      const chosen = fields.map(({ name }, index) => ({ name, index })).filter(({ name }) => columns?.includes(name) ?? true);
-      for (const { name, index } of chosen) typeOfField(library, fields[index] as Field, name);
+      const isWanted = (name: string): boolean => input.columns?.includes(name) ?? true;
+      const columns = columnsToRead(input, new Map(fields.map((field) => [field.name, isWanted(field.name) ? typeOfField(library, field as Field, field.name) : undefined])));
+      const chosen = fields.map(({ name }, index) => ({ name, index })).filter(({ name }) => columns.includes(name));
       for await (const { data } of batches as AsyncIterable<RecordBatch>) {
         yield rowsOf(data.length, (row) => Object.fromEntries(chosen.map(({ name, index }) => [name, valueAt(library, data.children[index] as never, row)])));
       }

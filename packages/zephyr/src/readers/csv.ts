@@ -4,6 +4,7 @@ import type { Format, FormatInput } from "./format.js";
 import type { RecordGroups } from "./groups.js";
 import { lineBatches, type Line, lineName, lineText } from "./lines.js";
 import { badSetting, numberSetting, textSetting } from "./settings.js";
+import { columnsToRead, fixedColumns } from "./table-columns.js";
 
 /** Comma-separated values (RFC 4180): the first line names the fields, each other row is a record of texts. */
 export const csvFormat = separatedFormat("csv", [".csv"], ",");
@@ -39,10 +40,12 @@ function separatedFormat(name: string, endings: readonly string[], delimiter: st
 
 async function* recordGroups(input: FormatInput, dialect: Dialect): RecordGroups<unknown> {
   let { names } = dialect;
+  if (names !== undefined) columnsToRead(input, fixedColumns(...names));
   const recordsOf = function* (rows: Iterable<Row>): Generator {
     for (const { fields, line } of rows) {
       if (names === undefined) {
         names = checkedNames(input.path, fields, line);
+        columnsToRead(input, fixedColumns(...names));
         continue;
       }
       if (fields.length !== names.length) {

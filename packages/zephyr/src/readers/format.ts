@@ -38,21 +38,28 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The name of the format: "jsonl", "csv". Default: by the ending of the file's name. */
   readonly format?: string | undefined;
-  /** The fields to read. One that a record lacks is left out; a column that a Parquet file lacks is an error. Default: all. */
+  /** The fields to read. One that a line of JSON lacks is left out; a column that a file of any other kind lacks is an error. Default: all. */
   readonly columns?: readonly string[] | undefined;
+  /** A hint: nobody looks at others of these fields, so that they may be left out unread (Parquet, Arrow). Default: `columns`. */
+  readonly needed?: readonly string[] | undefined;
+  /** Fields that somebody names, needed or not: what has no fields is a bad record, and a file of columns that lacks one of them is an error. Default: `columns`. */
+  readonly named?: readonly string[] | undefined;
   /** A hint: records for which it is not true may be left out unread (Parquet). Who gives it still asks it of each record. */
   readonly filter?: ExprNode | undefined;
   /**
    * The columns of every record and their types, a contract: what is read gets these types, exactly, and a record that does not fit is a bad one.
-   * Numbers and times of CSV are read from their texts. Columns that are not read are not checked. Default: values as the file has them.
+   * Numbers and times of CSV are read from their texts. A column that a file lacks is null, where it is nullable. Of the columns those that `columns` asks for
+   * are checked, all of them where it is not given. Default: values as the file has them.
    */
   readonly schema?: ParquetSchema | undefined;
-  /** The name of a field that gets the file's path. Default: none. */
+  /** The name of a field that gets the file's path. One that the records have already is an error. Default: none. */
   readonly pathColumn?: string | undefined;
   /** Default "fail". */
   readonly onBadRecord?: OnBadRecord | undefined;
   /** Settings of the format's reader. */
   readonly settings?: FormatSettings | undefined;
+  /** Whether a pattern among the settings may match nothing: the members of an archive. Default false: ZEPHYR_NO_FILES. */
+  readonly emptyOk?: boolean | undefined;
 }
 
 /** A file, or a part of one, that will be read: plain data, so that it may travel to a worker. */
@@ -99,12 +106,18 @@ export interface FormatInput {
   readonly version: string | undefined;
   /** The part to read, as the format's `split` gave it. Undefined: the whole file. */
   readonly part: FilePart | undefined;
-  /** The fields asked for, a hint for those that can spare work. */
+  /** The fields that somebody looks at, a hint for those that can spare work. */
   readonly columns: readonly string[] | undefined;
+  /** Columns, and fields of structs in them, that a file has to have where it says which it has. */
+  readonly required: readonly (readonly [column: string, ...fields: string[]])[];
+  /** The field that will get the file's path: no column may be called so. */
+  readonly pathColumn: string | undefined;
   /** The filter, a hint likewise. */
   readonly filter: ExprNode | undefined;
   /** The settings; only names that the format lists. */
   readonly settings: FormatSettings;
+  /** Whether a pattern among the settings may match nothing. */
+  readonly emptyOk: boolean;
   /** The file's bytes in order, unpacked, from `start` on where it is given and the file is not packed. */
   readonly chunks: (options?: { readonly start?: number }) => AsyncIterable<Buffer>;
   /**

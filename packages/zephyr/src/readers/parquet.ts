@@ -77,6 +77,13 @@ export class ParquetReader<T = ParquetRecord> implements AsyncIterable<T> {
     this.#options = options;
   }
 
+  /** The same file, of which these columns are read; its table of contents is not read again. */
+  withColumns(columns: readonly string[]): ParquetReader<T> {
+    const reader = new ParquetReader<T>({ ...this.#options, columns });
+    reader.#opened = this.#opened;
+    return reader;
+  }
+
   /** Rows in the file; reads its table of contents only. */
   async rowCount(): Promise<number> {
     const { metadata } = await this.#open();

@@ -1,6 +1,6 @@
 import { type Storage, MarinError } from "@marin/iris";
 import { compressionOf } from "../compression/suffix.js";
-import { withKnown } from "../expr/paths.js";
+import { pathsOf, withKnown } from "../expr/paths.js";
 import { Misfit } from "../parquet/encode.js";
 import type { ParquetSchema } from "../parquet/types.js";
 import { recordParser } from "../schema/record-parser.js";
@@ -13,6 +13,7 @@ import type { Format, FormatInput, OnBadRecord, ReadOptions, RecordPosition, Sou
 import { Flattened, type RecordGroups } from "./groups.js";
 import { formatNamed, formatOf, isKnownFormat } from "./registry.js";
 import { checkSettings } from "./settings.js";
+import { pathColumnTaken } from "./table-columns.js";
 
 /**
  * The records of a file, in order, by the ending of its name: each line's value of .jsonl and .ndjson; one record `{ text }` for
@@ -74,19 +75,24 @@ function policyOf({ path, sideFile }: SourceFile, { onBadRecord = "fail" }: Read
 
 function inputOf(format: Format, source: SourceFile, options: ReadOptions & { readonly storage: Storage }, bad: BadRecords): FormatInput {
   const { path, part } = source;
-  const { columns, filter, pathColumn, settings = {} } = options;
+  const { columns, needed = columns, named = columns ?? [], filter, pathColumn, schema, settings = {}, emptyOk = false } = options;
+  const looked = filter === undefined || pathColumn === undefined ? filter : withKnown(filter, new Map([[pathColumn, path]]));
   const finish = finisherOf(format, path, options);
   return {
     ...fileInput(source, options),
     part,
-    columns,
-    filter: filter === undefined || pathColumn === undefined ? filter : withKnown(filter, new Map([[pathColumn, path]])),
+    columns: needed,
+    filter: looked,
+    required: schema === undefined ? [...named.map((name) => [name] as const), ...(looked === undefined ? [] : pathsOf(looked))] : requiredOf(schema, columns),
+    // A column that is not among those asked for is not replaced.
+    pathColumn: columns === undefined ? pathColumn : undefined,
     settings,
+    emptyOk,
     bad: bad.report,
     record: (value, position) => {
       if (finish === undefined) return value;
       try {
-        return finish(value);
+        return finish(value, position);
       } catch (cause) {
         if (!(cause instanceof Misfit)) throw cause;
         bad.report(badRecord(path, position, cause), sampleOf(value));
@@ -96,20 +102,30 @@ function inputOf(format: Format, source: SourceFile, options: ReadOptions & { re
   };
 }
 
+/** Those that are asked for and cannot be null. */
+function requiredOf(schema: ParquetSchema, columns: readonly string[] = Object.keys(schema)): readonly (readonly [string])[] {
+  return columns.flatMap((name) => {
+    const type = schema[name];
+    return type === undefined || (typeof type === "object" && "nullable" in type) ? [] : [[name] as const];
+  });
+}
+
 /** What is done to each value; undefined where there is nothing to do. It throws {@link Misfit} for what does not fit. */
-function finisherOf(format: Format, path: string, { columns, schema, pathColumn }: ReadOptions): ((value: unknown) => unknown) | undefined {
+function finisherOf(format: Format, path: string, { columns, named, schema, pathColumn }: ReadOptions): ((value: unknown, position: RecordPosition) => unknown) | undefined {
   const chosen = format.projects === true ? undefined : columns;
-  if (chosen === undefined && pathColumn === undefined && schema === undefined) return undefined;
-  // Whoever counts records looks at no column: lines that hold lists or numbers are records, too.
-  if (chosen?.length === 0 && pathColumn === undefined && schema === undefined) return () => ({});
+  // Rows of a table have fields always.
+  const mayLackFields = named !== undefined && format.projects !== true;
+  if (chosen === undefined && pathColumn === undefined && schema === undefined && !mayLackFields) return undefined;
   const parse = schema === undefined ? undefined : recordParser(schemaOf(path, schema, columns), format.texts === true ? "text" : "json");
-  return (value) => {
+  return (value, position) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       throw new Misfit("", `an object with fields is needed, and it is ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}`);
     }
     const picked = chosen === undefined ? value : Object.fromEntries(chosen.filter((name) => Object.hasOwn(value, name)).map((name) => [name, (value as Record<string, unknown>)[name]]));
     const typed = parse === undefined ? picked : parse(picked);
-    return pathColumn === undefined ? typed : { ...typed, [pathColumn]: path };
+    if (pathColumn === undefined) return typed;
+    if (Object.hasOwn(typed, pathColumn)) throw pathColumnTaken(`${path}${placeOf(position)}`, pathColumn);
+    return { ...typed, [pathColumn]: path };
   };
 }
 
@@ -131,9 +147,14 @@ function schemaOf(path: string, schema: ParquetSchema, columns: readonly string[
 
 function badRecord(path: string, position: RecordPosition, { column, message }: Misfit): MarinError {
   const { line, record, offset, member } = position;
-  const place = [member === undefined ? "" : `, ${member}`, line !== undefined ? `, line ${String(line)}` : record !== undefined ? `, record ${String(record)}` : offset !== undefined ? `, byte ${String(offset)}` : ""].join("");
   const data = Object.fromEntries(Object.entries({ path, member, line, record, offset, column: column === "" ? undefined : column }).filter(([, known]) => known !== undefined));
-  return new MarinError("ZEPHYR_BAD_RECORD", `${path}${place} does not hold what it should: ${column === "" ? "" : `column ${column}: `}${message}.`, { data });
+  return new MarinError("ZEPHYR_BAD_RECORD", `${path}${placeOf(position)} does not hold what it should: ${column === "" ? "" : `column ${column}: `}${message}.`, { data });
+}
+
+/** Where a record is, behind its file's path. */
+function placeOf({ line, record, offset, member }: RecordPosition): string {
+  const place = line !== undefined ? `, line ${String(line)}` : record !== undefined ? `, record ${String(record)}` : offset !== undefined ? `, byte ${String(offset)}` : "";
+  return `${member === undefined ? "" : `, ${member}`}${place}`;
 }
 
 /** How a value begins, for people. */

@@ -5,6 +5,7 @@ import { type ChunkOptions, readChunks } from "./chunks.js";
 import type { Format } from "./format.js";
 import { textLines } from "./lines.js";
 import { numberSetting } from "./settings.js";
+import { columnsToRead, fixedColumns } from "./table-columns.js";
 
 /**
  * Reads a whole text file as strict UTF-8; one whose name ends in .gz, .zst or .xz is unpacked. A byte order mark at its start is
@@ -26,6 +27,7 @@ export const textFormat: Format = {
   endings: [".txt", ".text", ".md"],
   finishes: true,
   async *read(input) {
+    columnsToRead(input, fixedColumns("text"));
     const bytes = await gatherText(input.path, input.chunks());
     const offset = byteOrderMarkLength(bytes);
     let text: string;
@@ -48,6 +50,7 @@ export const linesFormat: Format = {
   settings: ["maxLineBytes"],
   finishes: true,
   async *read(input) {
+    columnsToRead(input, fixedColumns("text"));
     for await (const { text, line, offset } of textLines(input, numberSetting(input, "maxLineBytes", 1))) {
       const record = input.record({ text }, { line, offset });
       if (record !== undefined) yield record;

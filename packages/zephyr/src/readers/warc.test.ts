@@ -46,6 +46,17 @@ describe("web archives", () => {
     }
   });
 
+  test("lines that end in line feeds alone, in the headers of records and of HTTP: the same records", async () => {
+    const same = pages.toString("latin1").replaceAll(/WARC\/1\.0\r\nWARC-[^]*?\r\n\r\n/g, (head) => head.replaceAll("\r\n", "\n"));
+    const records = await readAll("a.warc", pages);
+    expect(await readAll("a.warc", Buffer.from(same, "latin1"))).toEqual(records);
+    const loose = "HTTP/1.1 200 OK\nContent-Type: text/html\n\n<p>\r\n\r\n</p>";
+    const archive = `WARC/1.0\nWARC-Type: response\nContent-Type: application/http\nContent-Length: ${String(loose.length)}\n\n${loose}\n\n`;
+    expect(await readAll("a.warc", archive + archive)).toMatchObject(Array.from({ length: 2 }, () => ({ http: { status: 200, headers: { "content-type": "text/html" } }, body: new Uint8Array(Buffer.from("<p>\r\n\r\n</p>")) })));
+    for (let length = archive.length - 1; length > 0; length -= 5) await expect(readAll("a.warc", archive.slice(0, length)), String(length)).rejects.toMatchObject({ code: "ZEPHYR_BAD_WARC", message: expect.stringContaining("cut short") as string });
+    await expect(readAll("a.warc", `${archive.slice(0, -1)}WARC/1.0`)).rejects.toThrow("does not end where");
+  });
+
   test("a length that does not fit, and what is no archive, are errors", async () => {
     const wrong = pages.toString("latin1").replace("Content-Length: 46", "Content-Length: 45");
     await expect(readAll("a.warc", Buffer.from(wrong, "latin1"))).rejects.toMatchObject({ code: "ZEPHYR_BAD_WARC", data: { record: 1, offset: 0 }, message: expect.stringContaining("does not end where") as string });

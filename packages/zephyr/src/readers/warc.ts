@@ -3,6 +3,7 @@ import { ByteReader } from "../compression/byte-reader.js";
 import { decodeUtf8 } from "../utf8.js";
 import type { Format, FormatInput } from "./format.js";
 import { listSetting, numberSetting } from "./settings.js";
+import { columnsToRead, fixedColumns } from "./table-columns.js";
 
 /** A record of a web archive. */
 export interface WarcRecord {
@@ -41,6 +42,7 @@ export const warcFormat: Format = {
   settings: ["types", "maxRecordBytes"],
   finishes: true,
   async *read(input) {
+    columnsToRead(input, fixedColumns("type", "id", "date", "uri", "headers", "http", "text", "body"));
     const types = listSetting(input, "types");
     for await (const { value, place } of warcRecords(input, { types })) {
       const record = input.record(value, place);
@@ -56,6 +58,7 @@ export const wetFormat: Format = {
   settings: ["maxRecordBytes"],
   finishes: true,
   async *read(input) {
+    columnsToRead(input, fixedColumns("id", "uri", "date", "language", "text"));
     for await (const { value, place } of warcRecords(input, { types: ["conversion"], texts: true })) {
       const { id, uri, date, text } = value;
       const language = value.headers["warc-identified-content-language"];
@@ -81,20 +84,21 @@ async function* warcRecords(input: FormatInput, { types, texts = false }: Wanted
       const place: Place = { path, record: number, offset: reader.offset };
       const head = await readHead(reader, place);
       if (head === undefined) return;
-      const { headers, length } = head;
+      const { headers, length, isLoose } = head;
       const type = headers["warc-type"] ?? "";
       if (types?.includes(type) === false || length > limit) {
         if ((await reader.skip(length)) < length) throw cutShort(place);
-        await readEnd(reader, place);
+        await readEnd(reader, place, isLoose);
         if (types?.includes(type) !== false) input.bad(new MarinError("ZEPHYR_RECORD_TOO_LONG", `${path}, ${named(place)} holds ${formatBytes(length)}, more than ${formatBytes(limit)}: raise maxRecordBytes.`, { data: { ...place, limit } }), "");
         continue;
       }
+      const start = reader.offset;
       const content = await reader.take(length);
       if (content.length < length) throw cutShort(place);
-      await readEnd(reader, place);
+      await readEnd(reader, place, isLoose);
       let value: WarcRecord;
       try {
-        value = recordOf(headers, content, { place, end: reader.offset, isText: texts });
+        value = recordOf(headers, content, { place, start, isText: texts });
       } catch (error) {
         if (!isMarinError(error)) throw error;
         input.bad(error, content);
@@ -108,47 +112,58 @@ async function* warcRecords(input: FormatInput, { types, texts = false }: Wanted
 }
 
 /** The version line and the headers; undefined at the file's end. */
-async function readHead(reader: ByteReader, place: Place): Promise<{ readonly headers: Record<string, string>; readonly length: number } | undefined> {
+async function readHead(reader: ByteReader, place: Place): Promise<{ readonly headers: Record<string, string>; readonly length: number; readonly isLoose: boolean } | undefined> {
   let size = 1024;
   let bytes = await reader.peek(size);
   if (bytes.length === 0) return undefined;
-  let end = bytes.indexOf("\r\n\r\n");
-  while (end === -1 && bytes.length === size && size < headerLimit) {
+  let end = endOfHead(bytes);
+  while (end === undefined && bytes.length === size && size < headerLimit) {
     size *= 4;
     bytes = await reader.peek(size);
-    end = bytes.indexOf("\r\n\r\n");
+    end = endOfHead(bytes);
   }
   const mark = bytes.toString("latin1", 0, 5);
   if (mark !== "WARC/") throw "WARC/".startsWith(mark) ? cutShort(place) : badWarc(place, "it does not begin with WARC/ and a version");
-  if (end === -1) throw bytes.length < size ? cutShort(place) : badWarc(place, `its headers do not end within ${formatBytes(headerLimit)}`);
-  await reader.take(end + 4);
-  const [, ...lines] = decodeUtf8(bytes.subarray(0, end), { path: place.path, offset: place.offset }).split("\r\n");
+  if (end === undefined) throw bytes.length < size ? cutShort(place) : badWarc(place, `its headers do not end within ${formatBytes(headerLimit)}`);
+  await reader.take(end.behind);
+  const [, ...lines] = decodeUtf8(bytes.subarray(0, end.before), { path: place.path, offset: place.offset }).split(/\r?\n/);
   const headers = headersOf(lines);
   if (headers === undefined) throw badWarc(place, "one of its headers has no colon");
   const length = headers["content-length"];
   if (length === undefined || !/^\d{1,15}$/.test(length)) throw badWarc(place, `its Content-Length is ${length === undefined ? "missing" : JSON.stringify(length)}`);
-  return { headers, length: Number(length) };
+  return { headers, length: Number(length), isLoose: bytes[end.before] === 10 };
 }
 
-/** Two line ends stand behind every record. */
-async function readEnd(reader: ByteReader, place: Place): Promise<void> {
-  const end = (await reader.take(4)).toString("latin1");
-  if (end === "\r\n\r\n") return;
-  throw "\r\n\r\n".startsWith(end) ? cutShort(place) : badWarc(place, "it does not end where its Content-Length says");
+/** Where the first empty line is: lines end in CR LF, as the standard asks, or in LF, as some writers have them. */
+function endOfHead(bytes: Buffer): { readonly before: number; readonly behind: number } | undefined {
+  for (let feed = bytes.indexOf(10); feed !== -1; feed = bytes.indexOf(10, feed + 1)) {
+    const next = bytes[feed + 1] === 13 ? feed + 2 : feed + 1;
+    if (bytes[next] === 10) return { before: bytes[feed - 1] === 13 ? feed - 1 : feed, behind: next + 1 };
+  }
+  return undefined;
 }
 
-function recordOf(headers: Readonly<Record<string, string>>, content: Buffer, { place, end, isText }: { readonly place: Place; readonly end: number; readonly isText: boolean }): WarcRecord {
+/** Two line ends stand behind every record. @param isLoose - whether its headers end in LF alone: so may these */
+async function readEnd(reader: ByteReader, place: Place, isLoose: boolean): Promise<void> {
+  const found = (await reader.peek(4)).toString("latin1");
+  const ends = isLoose ? ["\r\n\r\n", "\n\n"] : ["\r\n\r\n"];
+  const end = ends.find((each) => found.startsWith(each));
+  if (end === undefined) throw ends.some((each) => each.startsWith(found)) ? cutShort(place) : badWarc(place, "it does not end where its Content-Length says");
+  await reader.take(end.length);
+}
+
+function recordOf(headers: Readonly<Record<string, string>>, content: Buffer, { place, start, isText }: { readonly place: Place; readonly start: number; readonly isText: boolean }): WarcRecord {
   const { "warc-type": type = "", "warc-record-id": id = "", "warc-date": date = "", "warc-target-uri": uri, "content-type": contentType = "" } = headers;
   const common = { type, id, date, ...(uri === undefined ? {} : { uri }), headers };
-  if (isText || /^text\/|\+json|^application\/json/i.test(contentType)) return { ...common, text: decodeUtf8(content, { path: place.path, offset: end - 4 - content.length }) };
+  if (isText || /^text\/|\+json|^application\/json/i.test(contentType)) return { ...common, text: decodeUtf8(content, { path: place.path, offset: start }) };
   // Copied: a view would keep the whole chunk around it.
   if (!/^application\/http/i.test(contentType)) return { ...common, body: Uint8Array.from(content) };
-  const split = content.indexOf("\r\n\r\n");
-  const [status = "", ...lines] = content.toString("latin1", 0, split === -1 ? content.length : split).split("\r\n");
+  const head = endOfHead(content) ?? { before: content.length, behind: content.length };
+  const [status = "", ...lines] = content.toString("latin1", 0, head.before).split(/\r?\n/);
   const code = /^HTTP\/\S+ (\d{3})/.exec(status)?.[1];
   // Servers send what they like: a line that is no header is left out.
   const http = headersOf(lines.filter((line) => line.includes(":"))) ?? {};
-  return { ...common, ...(code === undefined ? {} : { http: { status: Number(code), headers: http } }), body: Uint8Array.from(split === -1 ? [] : content.subarray(split + 4)) };
+  return { ...common, ...(code === undefined ? {} : { http: { status: Number(code), headers: http } }), body: Uint8Array.from(content.subarray(head.behind)) };
 }
 
 function headersOf(lines: readonly string[]): Record<string, string> | undefined {

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
+import { withLocalContext } from "@marin/iris";
 import { expect, test } from "vitest";
 import { randomNumbers } from "../../test/random.js";
-import { readAll } from "../../test/read-all.js";
+import { memoryFile, readAll } from "../../test/read-all.js";
+import { Dataset } from "../dataset.js";
 
 const archive = readFileSync(new URL("../../test/fixtures/packed/corpus.zip", import.meta.url));
 const records = [
@@ -15,6 +17,18 @@ test("members are read in order, each by its ending, packed or not", async () =>
   expect(await readAll("corpus.zip", archive)).toEqual(records);
   expect(await readAll("corpus.zip", archive, { settings: { members: ["data/*.jsonl*", "*.csv"] } })).toEqual([...records.slice(0, 13), records[14]]);
   expect(await readAll("corpus.zip", archive, { settings: { members: ["*.csv"] }, columns: ["text"], pathColumn: "file" })).toEqual([{ text: "a, b", file: "memory://corpus.zip" }]);
+});
+
+test("a pattern that no member matches is an error that tells what is there, unless there may be none", async () => {
+  for (const members of [["*.xyz"], ["*.csv", "data/none-*"]]) {
+    await expect(readAll("corpus.zip", archive, { settings: { members } })).rejects.toMatchObject({ code: "ZEPHYR_NO_FILES", data: { path: "memory://corpus.zip", pattern: members.at(-1) }, message: expect.stringContaining("data/") as string });
+  }
+  const storage = await memoryFile("memory://corpus.zip", archive);
+  const settings = { members: ["*.csv", "none"] };
+  await withLocalContext({ storage }, async () => {
+    expect(await Dataset.fromFiles("memory://corpus.zip", { settings, emptyOk: true }).toArray()).toEqual(records.slice(14));
+    await expect(Dataset.fromFiles("memory://corpus.zip", { settings }).toArray()).rejects.toMatchObject({ code: "ZEPHYR_NO_FILES" });
+  });
 });
 
 test("errors name the member and the line in it", async () => {

@@ -13,7 +13,7 @@ import { listSetting } from "./settings.js";
 /**
  * ZIP archives: the records of their members, in the archive's order, each by the ending of its name. A member of no kind that is
  * read is an error, unless the setting `members`, patterns like "data/*.jsonl", leaves it out. Names that begin with "." are passed over, as in listings:
- * macOS puts "__MACOSX/._a.jsonl" beside "a.jsonl". Checksums are checked.
+ * macOS puts "__MACOSX/._a.jsonl" beside "a.jsonl". A pattern that no member matches is an error, unless `emptyOk`. Checksums are checked.
  *
  * @param formatOf - the format of a member's name
  */
@@ -26,13 +26,17 @@ export function zipFormat(formatOf: (path: string) => Format): Format {
     finishes: true,
     async *groups(input) {
       const wanted = await matcherOf(listSetting(input, "members"));
+      const passedOver: string[] = [];
       const source = await input.open?.();
       if (source === undefined) throw badZip(input.path, "it is packed itself: unpack it first");
       const archive = await openArchive(source);
       try {
         for await (const entry of archive.eachEntry()) {
-          if (!entry.fileName.endsWith("/") && wanted(entry.fileName)) yield* readMember(input, archive, entry, formatOf);
+          if (entry.fileName.endsWith("/")) continue;
+          if (wanted.takes(entry.fileName)) yield* readMember(input, archive, entry, formatOf);
+          else if (passedOver.length <= shownMembers) passedOver.push(entry.fileName);
         }
+        if (!input.emptyOk) requireMatches(input.path, wanted.unmatched(), passedOver);
       } catch (cause) {
         throw isLibraryError(cause) ? badZip(input.path, cause.message, cause) : cause;
       } finally {
@@ -93,10 +97,36 @@ async function openArchive(source: ByteSource): Promise<ZipFile> {
   }
 }
 
-async function matcherOf(patterns: readonly string[] | undefined): Promise<(member: string) => boolean> {
-  if (patterns === undefined) return (member) => !/(?:^|\/)\.[^/]*$/.test(member);
+/** Which members are read. */
+interface Matcher {
+  readonly takes: (member: string) => boolean;
+  /** The patterns that no member asked about so far has matched. */
+  readonly unmatched: () => readonly string[];
+}
+
+async function matcherOf(patterns: readonly string[] | undefined): Promise<Matcher> {
+  if (patterns === undefined) return { takes: (member) => !/(?:^|\/)\.[^/]*$/.test(member), unmatched: () => [] };
   const { minimatch } = await import("minimatch");
-  return (member) => patterns.some((pattern) => minimatch(member, pattern, { nocomment: true, nonegate: true, platform: "linux" }));
+  const unmatched = new Set(patterns);
+  return {
+    takes: (member) => {
+      const matching = patterns.filter((pattern) => minimatch(member, pattern, { nocomment: true, nonegate: true, platform: "linux" }));
+      for (const pattern of matching) unmatched.delete(pattern);
+      return matching.length > 0;
+    },
+    unmatched: () => [...unmatched],
+  };
+}
+
+/** Most names of members that a message tells. */
+const shownMembers = 8;
+
+/** @throws MarinError ZEPHYR_NO_FILES */
+function requireMatches(path: string, unmatched: readonly string[], others: readonly string[]): void {
+  const [pattern] = unmatched;
+  if (pattern === undefined) return;
+  const there = others.length === 0 ? "it has no others than those that are read" : `it has ${others.slice(0, shownMembers).join(", ")}${others.length > shownMembers ? " and more" : ""}`;
+  throw new MarinError("ZEPHYR_NO_FILES", `No member of ${path} matches ${pattern}: ${there}. Look at the setting members, or say that there may be none ({ emptyOk: true }).`, { data: { path, pattern } });
 }
 
 /** Errors of yauzl and zlib; ours and those of signals come through. */

@@ -1,4 +1,4 @@
-import { MarinError } from "@marin/iris";
+import { isMarinError, MarinError } from "@marin/iris";
 import type { ByteWriter } from "./byte-writer.js";
 import type { ShuffleKey } from "./types.js";
 
@@ -249,8 +249,21 @@ function textOf(bytes: Buffer): string {
 }
 
 function badKey(value: unknown, path: string): MarinError {
-  const where = path === "" ? "The key" : `The key's ${path}`;
   const found = typeof value === "bigint" ? "a bigint of more than 1023 bits" : value instanceof Date ? "no time" : typeof value === "object" && value !== null ? `an instance of ${value.constructor.name}` : typeof value;
-  const advice = value === undefined ? " Give null for items without a key: they are a group of their own." : "";
-  return new MarinError("ZEPHYR_BAD_KEY", `${where} is ${found}: keys are null, booleans, numbers, bigints, text, dates, Uint8Array, and arrays and plain objects of these.${advice}`, { data: { path, found } });
+  return new MarinError("ZEPHYR_BAD_KEY", keyMessage("key", { path, found }), { data: { path, found } });
+}
+
+/** Which function has given what is no key. */
+export type KeyRole = "key" | "sortBy";
+
+function keyMessage(role: KeyRole, { path, found }: MarinError["data"]): string {
+  const what = role === "key" ? `The key${path === "" ? "" : `'s ${String(path)}`}` : `What sortBy gives${path === "" ? "" : `, at ${String(path)},`}`;
+  const advice = found !== "undefined" ? "" : role === "key" ? " Give null for items without a key: they are a group of their own." : " Give null for items without it: they come first.";
+  return `${what} is ${String(found)}: keys are null, booleans, numbers, bigints, text, dates, Uint8Array, and arrays and plain objects of these.${advice}`;
+}
+
+/** An error of {@link writeKey} as one that says whose key it is; any other error as it is. */
+export function keyErrorAt(error: unknown, place: string, role: KeyRole, data: MarinError["data"] = {}): unknown {
+  if (!isMarinError(error, "ZEPHYR_BAD_KEY")) return error;
+  return new MarinError(error.code, `${place}: ${keyMessage(role, error.data)}`, { data: { ...error.data, ...data }, cause: error });
 }

@@ -1,5 +1,5 @@
 import { ByteWriter } from "./byte-writer.js";
-import { writeKey } from "./canonical-key.js";
+import { keyErrorAt, writeKey } from "./canonical-key.js";
 import { writeKeyedRecord } from "./keyed-record.js";
 import { isPromise } from "./promises.js";
 import type { RecordArena } from "./record-arena.js";
@@ -23,8 +23,13 @@ export class Combiner {
     this.#sortBy = sortBy;
   }
 
-  /** Appends what the records are together. @param records - their numbers, of one key, in order */
-  async write(writer: ByteWriter, records: Uint32Array): Promise<void> {
+  /**
+   * Appends what the records are together.
+   *
+   * @param records - their numbers, of one key, in order
+   * @param source - for messages: where they come from
+   */
+  async write(writer: ByteWriter, records: Uint32Array, source: string): Promise<void> {
     const first = records[0] as number;
     let all = this.#read(first);
     for (let index = 1; index < records.length; index++) {
@@ -38,7 +43,13 @@ export class Combiner {
     const parts = this.#arena.partsOf(first);
     combined.copy(bytes, start, parts.keyEnd);
     const keyEnd = combined.length;
-    if (this.#sortBy !== undefined) writeKey(combined, await this.#sortBy(all));
+    if (this.#sortBy !== undefined) {
+      try {
+        writeKey(combined, await this.#sortBy(all));
+      } catch (error) {
+        throw keyErrorAt(error, `A record that the combiner has made of records of ${source}`, "sortBy");
+      }
+    }
     const sortEnd = combined.length;
     combined.copy(bytes, parts.sortEnd, parts.originalEnd);
     const originalEnd = combined.length;

@@ -1,7 +1,7 @@
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import { BlockPacker } from "./block-file.js";
 import { ByteWriter } from "./byte-writer.js";
-import { writeKey } from "./canonical-key.js";
+import { keyErrorAt, type KeyRole, writeKey } from "./canonical-key.js";
 import { Combiner, type Combine } from "./combiner.js";
 import { inGroups } from "./in-groups.js";
 import { type RecordParts, writeKeyedRecord } from "./keyed-record.js";
@@ -20,6 +20,8 @@ export interface ScatterOptions {
   readonly combiner?: Combine | "first" | undefined;
   /** Number of output shards. */
   readonly shards: number;
+  /** For messages: where the records come from. Default "the shard". */
+  readonly source?: string;
   /** What the paths of the files begin with. */
   readonly prefix: string;
   /** What the task may hold in memory, in bytes; half of it holds records. */
@@ -50,7 +52,7 @@ export interface ScatteredShard {
  * function throws, unchanged
  */
 export async function scatter(records: AsyncIterable<unknown>, options: ScatterOptions): Promise<ScatteredShard> {
-  const { key, sortBy, shards, prefix, memoryBytes, storage, signal } = options;
+  const { key, sortBy, shards, prefix, memoryBytes, storage, signal, source = "the shard" } = options;
   const route = await createRouter(shards);
   const arena = new RecordArena(memoryBytes / 2);
   const record = new ByteWriter(1 << 12);
@@ -71,7 +73,7 @@ export async function scatter(records: AsyncIterable<unknown>, options: ScatterO
         if (isPromise(ofKey)) ofKey = await ofKey;
         let ofOrder = sortBy?.(each);
         if (isPromise(ofOrder)) ofOrder = await ofOrder;
-        const parts = encode(record, each, ofKey, sortBy === undefined ? undefined : { by: ofOrder }, count);
+        const parts = encode(record, each, ofKey, sortBy === undefined ? undefined : { by: ofOrder }, { number: count, source });
         if (!arena.fits(parts.end)) await flush();
         arena.add(route(record.bytes, parts.keyEnd), record.bytes, parts);
         count += 1;
@@ -87,11 +89,13 @@ export async function scatter(records: AsyncIterable<unknown>, options: ScatterO
 }
 
 /** Writes a record and what it is dealt and sorted by into `writer`. */
-function encode(writer: ByteWriter, value: unknown, key: unknown, order: { readonly by: unknown } | undefined, number: number): RecordParts {
+function encode(writer: ByteWriter, value: unknown, key: unknown, order: { readonly by: unknown } | undefined, { number, source }: { readonly number: number; readonly source: string }): RecordParts {
   writer.length = 0;
+  let role: KeyRole = "key";
   try {
     const exact = writeKey(writer, key);
     const keyEnd = writer.length;
+    role = "sortBy";
     if (order !== undefined) writeKey(writer, order.by);
     const sortEnd = writer.length;
     if (!exact) writeValue(writer, key);
@@ -99,8 +103,9 @@ function encode(writer: ByteWriter, value: unknown, key: unknown, order: { reado
     writeValue(writer, value);
     return { keyEnd, sortEnd, originalEnd, end: writer.length };
   } catch (error) {
-    if (!isMarinError(error, "ZEPHYR_BAD_KEY") && !isMarinError(error, "ZEPHYR_BAD_VALUE")) throw error;
-    throw new MarinError(error.code, `Record ${String(number)} of the shard: ${error.message}`, { data: { ...error.data, record: number }, cause: error });
+    const place = `Record ${String(number)} of ${source}`;
+    if (!isMarinError(error, "ZEPHYR_BAD_VALUE")) throw keyErrorAt(error, place, role, { record: number });
+    throw new MarinError(error.code, `${place}: ${error.message}`, { data: { ...error.data, record: number }, cause: error });
   }
 }
 
@@ -112,7 +117,7 @@ async function* counted(blocks: AsyncIterable<Buffer>, sizes: { bytes: number })
 }
 
 /** The file of the records that are in memory. */
-async function* runBlocks(arena: RecordArena, { combiner, sortBy, signal }: ScatterOptions, sizes: { written: number }): AsyncGenerator<Buffer> {
+async function* runBlocks(arena: RecordArena, { combiner, sortBy, signal, source = "the shard" }: ScatterOptions, sizes: { written: number }): AsyncGenerator<Buffer> {
   const order = arena.sort();
   const packer = new BlockPacker();
   const combine = combiner === undefined ? undefined : combiner === "first" ? "first" : new Combiner(arena, combiner, sortBy);
@@ -125,7 +130,7 @@ async function* runBlocks(arena: RecordArena, { combiner, sortBy, signal }: Scat
     }
     let next = index + 1;
     if (combine !== undefined) while (next < order.length && arena.sameKey(record, order[next] as number)) next += 1;
-    if (combine instanceof Combiner && next - index > 1) await combine.write(packer.writer, order.subarray(index, next));
+    if (combine instanceof Combiner && next - index > 1) await combine.write(packer.writer, order.subarray(index, next), source);
     else writeKeyedRecord(packer.writer, arena.bytesOf(record), arena.offsetOf(record), arena.partsOf(record));
     index = next;
     sizes.written += 1;

@@ -1,4 +1,4 @@
-import { MarinError, type Storage } from "@marin/iris";
+import { isMarinError, MarinError, type Storage } from "@marin/iris";
 import { ParquetReader } from "../readers/parquet.js";
 import { conformer } from "../schema/conform.js";
 import { SchemaInference } from "../schema/schema-inference.js";
@@ -30,7 +30,7 @@ export async function giveOneSchema(paths: readonly string[], { storage, signal,
     signal?.throwIfAborted();
     files.push(...(await Promise.all(paths.slice(start, start + 16).map((path) => openFile(path, storage)))));
   }
-  for (const { path, notes } of files) together.absorb(notes[inferenceNote] ?? "{}", path);
+  for (const { path, notes } of files) absorb(together, path, notes[inferenceNote] ?? "{}");
   const schema = together.schema();
   const text = JSON.stringify(schema);
   const conform = conformer(schema);
@@ -45,6 +45,16 @@ export async function giveOneSchema(paths: readonly string[], { storage, signal,
     await using writer = new ParquetWriter(path, { ...stored, schema, notes, storage });
     for await (const record of new ParquetReader({ path, storage, ...(signal === undefined ? {} : { signal }) })) await writer.write(conform(record));
     return (await writer.close()).bytes;
+  }
+}
+
+/** @throws MarinError ZEPHYR_SCHEMA_CONFLICT, which says what has become of the files */
+function absorb(together: SchemaInference, path: string, note: string): void {
+  try {
+    together.absorb(note, path);
+  } catch (error) {
+    if (!isMarinError(error, "ZEPHYR_SCHEMA_CONFLICT")) throw error;
+    throw new MarinError(error.code, `${error.message} The files are left as they were written, each with the schema of its own records.`, { data: error.data, cause: error });
   }
 }
 
