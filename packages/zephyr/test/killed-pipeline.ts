@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { RunSettings } from "./fixtures/run-pipeline.js";
@@ -14,6 +15,11 @@ export interface KilledRun {
   readonly kills: { readonly coordinators: number; readonly workers: number };
   /** What the last coordinator has counted. */
   readonly counters: unknown;
+}
+
+/** Starts a pipeline in a process of its own. */
+export function startPipeline(settings: RunSettings, env: Readonly<Record<string, string>> = {}): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(process.execPath, ["--conditions=@marin/source", "--import", "tsx", script, JSON.stringify(settings)], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
 }
 
 /**
@@ -29,7 +35,7 @@ export async function runUnderFire(settings: Omit<RunSettings, "name">, { kills,
   const done = { coordinators: 0, workers: 0 };
   for (;;) {
     const name = `fire-${randomUUID()}`;
-    const child = spawn(process.execPath, ["--conditions=@marin/source", "--import", "tsx", script, JSON.stringify({ ...settings, name })], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = startPipeline({ ...settings, name });
     let output = "";
     let errors = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));

@@ -6,6 +6,7 @@ import type { Plan, ShardPlan, Stage } from "../plan/stage.js";
 import { readRecordFile } from "../shuffle/record-file.js";
 import { existingOutput } from "../writers/write-spec.js";
 import { HandOver, type StageResult } from "./hand-over.js";
+import { Interruption } from "./interruption.js";
 import { makePlan } from "./make-plan.js";
 import { type ExecuteOptions, type ExecuteResult, type Settings, settingsOf, type StageReport } from "./options.js";
 import { ProgressTeller } from "./progress.js";
@@ -27,9 +28,12 @@ import { type RunTask, shardsNeeded, StageRun } from "./stage-run.js";
  * belongs to another plan; ZEPHYR_INLINE_FUNCTION and ZEPHYR_LOCAL_SOURCE for what cannot be sent to workers; ZEPHYR_BAD_OPTION; what planning throws
  */
 export async function execute<T>(dataset: Dataset<T>, options: ExecuteOptions = {}): Promise<ExecuteResult<T>> {
-  const settings = settingsOf(options);
-  const { workers, storage, signal } = settings;
-  signal?.throwIfAborted();
+  const given = settingsOf(options);
+  const { workers, storage } = given;
+  given.signal?.throwIfAborted();
+  // Without workers functions keep this process busy, and only the system can end one that does not return.
+  using interruption = workers === 0 ? undefined : new Interruption();
+  const settings = interruption === undefined ? given : { ...given, signal: AbortSignal.any([interruption.signal, ...(given.signal === undefined ? [] : [given.signal])]) };
   const plan = await makePlan(dataset, settings);
   if (workers > 0) requireNamed(plan, workers);
   const fingerprints = new Fingerprints(plan, storage);

@@ -3,6 +3,7 @@ import { compileExpr } from "../expr/evaluate.js";
 import type { ShardNumber, StageOp } from "../plan/stage.js";
 import { resolveWork, type WorkFunction } from "../plan/work.js";
 import { isSampled } from "./sample.js";
+import { Turns } from "./turns.js";
 
 /** Stands for an item that is left out. */
 const left = Symbol("left out");
@@ -36,7 +37,7 @@ export async function runOps(source: AsyncIterable<unknown>, ops: readonly Stage
       case "mapShard": {
         await endSegment(place);
         const { shard, shards } = numberAt(numbers, place);
-        items = replaced(items, await resolveWork(op.work), { shard, shards });
+        items = replaced(items, await resolveWork(op.work), { shard, shards }, signal);
         break;
       }
       case "fold":
@@ -102,8 +103,9 @@ async function segmentOf(ops: readonly StageOp[], numberOf: (place: number) => S
 async function* fused(items: AsyncIterable<unknown>, { steps, limits }: Segment, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
   const ended = (): boolean => limits.some((limit) => limit.left() === 0);
   if (ended()) return;
+  const turns = new Turns(signal);
   for await (const item of items) {
-    if (signal?.aborted === true) throw signal.reason;
+    if (turns.isOver()) await turns.next();
     let value: unknown = item;
     for (const step of steps) {
       value = step(value);
@@ -145,17 +147,30 @@ function selectStep(columns: readonly string[]): Step {
 
 async function* flattened(items: AsyncIterable<unknown>, work: WorkFunction, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
   let index = 0;
+  const turns = new Turns(signal);
   for await (const item of items) {
-    if (signal?.aborted === true) throw signal.reason;
+    if (turns.isOver()) await turns.next();
     const expanded = work(item, index++);
     const inner = manyItems("flatMap() or mapBatches", isPromise(expanded) ? await expanded : expanded);
-    if (isAsync(inner)) yield* inner;
-    else for (const each of inner) yield each;
+    if (isAsync(inner)) yield* inTurns(inner, turns);
+    else {
+      for (const each of inner) {
+        if (turns.isOver()) await turns.next();
+        yield each;
+      }
+    }
   }
 }
 
-async function* replaced(items: AsyncIterable<unknown>, work: WorkFunction, info: { readonly shard: number; readonly shards: number }): AsyncGenerator<unknown> {
-  yield* manyItems("mapShard", await work(items, info));
+async function* inTurns(items: Iterable<unknown> | AsyncIterable<unknown>, turns: Turns): AsyncGenerator<unknown> {
+  for await (const each of items) {
+    if (turns.isOver()) await turns.next();
+    yield each;
+  }
+}
+
+async function* replaced(items: AsyncIterable<unknown>, work: WorkFunction, info: { readonly shard: number; readonly shards: number }, signal: AbortSignal | undefined): AsyncGenerator<unknown> {
+  yield* inTurns(manyItems("mapShard", await work(items, info)), new Turns(signal));
 }
 
 /** What a function has given, as the items that it should be. @throws MarinError ZEPHYR_NO_ITEMS */

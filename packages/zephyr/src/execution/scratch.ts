@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type DirectoryLock, isMarinError, lockDirectory, MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
+import { type DirectoryLock, isMarinError, lockDirectory, makeTemporaryDirectory, MarinError, removeDeadTemporaries, type Storage, StoragePath, type TemporaryDirectory } from "@marin/iris";
 import type { StageReport } from "./options.js";
 import type { ShardOutcome } from "./shard-task.js";
 import { readScratchState } from "./state-file.js";
@@ -30,20 +29,20 @@ export class Scratch implements AsyncDisposable {
   readonly run = randomBytes(6).toString("hex");
   readonly #directory: StoragePath;
   readonly #storage: Storage;
-  readonly #temporary: boolean;
-  readonly #lock: DirectoryLock | undefined;
+  /** What goes with this execution: a directory of its own, or its lock on the user's. */
+  readonly #own: { readonly temporary: TemporaryDirectory } | { readonly lock: DirectoryLock | undefined };
   #attempts = 0;
 
-  private constructor(directory: StoragePath, storage: Storage, temporary: boolean, lock: DirectoryLock | undefined) {
+  private constructor(directory: StoragePath, storage: Storage, own: { readonly temporary: TemporaryDirectory } | { readonly lock: DirectoryLock | undefined }) {
     this.#directory = directory;
     this.#storage = storage;
-    this.#temporary = temporary;
-    this.#lock = lock;
+    this.#own = own;
   }
 
-  /** A directory of its own, removed when it is disposed of. */
+  /** A directory of its own, removed when it is disposed of; after `kill -9`, by the next execution. */
   static async temporary(storage: Storage): Promise<Scratch> {
-    return new Scratch(StoragePath.parse(await mkdtemp(join(tmpdir(), "zephyr-"))), storage, true, undefined);
+    const temporary = await makeTemporaryDirectory("zephyr");
+    return new Scratch(StoragePath.parse(temporary.path), storage, { temporary });
   }
 
   /**
@@ -56,7 +55,7 @@ export class Scratch implements AsyncDisposable {
     const local = parsed.scheme === "";
     const directory = local && !parsed.isAbsolute ? StoragePath.parse(join(process.cwd(), path)) : parsed;
     const lock = local ? await lockDirectory(String(directory)) : undefined;
-    const scratch = new Scratch(directory, storage, false, lock);
+    const scratch = new Scratch(directory, storage, { lock });
     try {
       await scratch.#claim({ format: 1, fingerprint: await plan.fingerprint(), plan: plan.text() });
     } catch (error) {
@@ -68,7 +67,7 @@ export class Scratch implements AsyncDisposable {
 
   /** Whether what is finished here is found again by a later execution. */
   get kept(): boolean {
-    return !this.#temporary;
+    return !("temporary" in this.#own);
   }
 
   /** A name for one attempt at a shard, and what the paths of its files begin with. */
@@ -116,7 +115,8 @@ export class Scratch implements AsyncDisposable {
       await removeDeadTemporaries(String(this.#stage(stage)));
       await removeDeadTemporaries(String(this.#directory));
     }
-    const used = new Set([...finished].map(({ shard, attempt }) => `${padded(shard)}-${attempt}`));
+    // What a shard has written lies elsewhere.
+    const used = new Set([...finished].flatMap(({ shard, attempt, output }) => (output.kind === "write" ? [] : [`${padded(shard)}-${attempt}`])));
     for await (const entry of this.#storage.listDirectory(`${String(this.#stage(stage))}/`)) {
       if (entry.kind === "directory" && !used.has(StoragePath.parse(entry.path).name)) await this.#remove(StoragePath.parse(entry.path));
     }
@@ -139,8 +139,8 @@ export class Scratch implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#temporary) await this.#remove(this.#directory);
-    await this.#lock?.release();
+    if ("temporary" in this.#own) await this.#own.temporary[Symbol.asyncDispose]();
+    else await this.#own.lock?.release();
   }
 
   #stage(stage: number): StoragePath {

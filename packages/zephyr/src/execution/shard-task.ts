@@ -1,4 +1,4 @@
-import { isMarinError, MarinError } from "@marin/iris";
+import { isMarinError, MarinError, StoragePath } from "@marin/iris";
 import type { Counters } from "../context.js";
 import type { GroupSpec } from "../plan/ops.js";
 import { type AnyWork, resolveWork, type WorkFunction } from "../plan/work.js";
@@ -72,7 +72,7 @@ async function workOn({ work, output, prefix, memoryBytes, stage }: ShardTask, {
     case "records":
       return { kind: "records", file: await writeRecordFile(`${prefix}records`, records, { storage, signal }) };
     case "write":
-      return { kind: "write", file: await writeShard(output.write, output.path, records, { storage, signal, source: work.label }) };
+      return { kind: "write", file: await writeShard(output.write, output.path, records, { storage, signal, source: work.label, scratch: localDirectory(prefix) }) };
     case "scatter": {
       const { key, sortBy, combiner } = output.group;
       const scattered = await scatter(records, {
@@ -89,6 +89,11 @@ async function workOn({ work, output, prefix, memoryBytes, stage }: ShardTask, {
       return { kind: "scatter", scattered };
     }
   }
+}
+
+/** Writers keep records on the local disk only: where the scratch directory is elsewhere, in the system's temporary one. */
+function localDirectory(prefix: string): string | undefined {
+  return StoragePath.parse(prefix).scheme === "" ? prefix : undefined;
 }
 
 async function optional(work: AnyWork | undefined): Promise<WorkFunction | undefined> {

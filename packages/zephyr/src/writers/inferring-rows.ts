@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { fileError, makeTemporaryDirectory, type TemporaryDirectory } from "@marin/iris";
 import type { ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { ParquetReader } from "../readers/parquet.js";
 import { conformer } from "../schema/conform.js";
@@ -61,7 +61,7 @@ export class InferringRows implements AsyncDisposable {
   #rows: ParquetRecord[] = [];
   #inMemory = true;
   #kept: Promise<void> = Promise.resolve();
-  #directory: string | undefined;
+  #directory: TemporaryDirectory | undefined;
 
   /** @param options - how to keep the records */
   constructor(options: InferringRowsOptions) {
@@ -109,7 +109,7 @@ export class InferringRows implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#kept.catch(() => undefined);
     await this.#parts.at(-1)?.writer.abort();
-    if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
+    await this.#directory?.[Symbol.asyncDispose]();
   }
 
   #notes(): Readonly<Record<string, string>> {
@@ -134,12 +134,23 @@ export class InferringRows implements AsyncDisposable {
   }
 
   async #beginPart(): Promise<Part> {
-    this.#directory ??= await mkdtemp(join(this.#options.scratch ?? tmpdir(), "zephyr-rows-"));
+    this.#directory ??= await directoryIn(this.#options.scratch);
     const schema = this.#inference.schema();
-    const path = join(this.#directory, `${String(this.#parts.length)}.parquet`);
+    const path = join(this.#directory.path, `${String(this.#parts.length)}.parquet`);
     const writer = new ParquetWriter(path, { ...this.#options.stored, schema, notes: () => this.#notes() });
     const part = { path, writer, schema, text: JSON.stringify(schema), changes: this.#inference.changes, conform: conformer(schema) };
     this.#parts.push(part);
     return part;
+  }
+}
+
+async function directoryIn(scratch: string | undefined): Promise<TemporaryDirectory> {
+  if (scratch === undefined) return makeTemporaryDirectory("zephyr-rows");
+  try {
+    await mkdir(scratch, { recursive: true });
+    const path = await mkdtemp(join(scratch, "rows-"));
+    return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  } catch (error) {
+    throw fileError(error, { action: "make a directory in", path: scratch });
   }
 }
