@@ -46,7 +46,8 @@ executor = LocalPipelineExecutor(
     pipeline=[
         JsonlReader(folder, glob_pattern=name, compression="infer"),
         LambdaFilter(is_kept),
-        ParquetWriter(output, output_filename=file, compression="zstd", adapter=row_of, batch_size=1000),
+        # One file, under its own name: with a largest size, its newer versions number the files.
+        ParquetWriter(output, output_filename=file, compression="zstd", adapter=row_of, batch_size=1000, max_file_size=-1),
     ],
     tasks=1,
     workers=1,
