@@ -86,6 +86,23 @@ test("an item's hash stands for the item", () => {
   );
 });
 
+test("many items at once are as each in turn, whatever they are", () => {
+  const item = fc.oneof(fc.string({ unit: "binary" }), fc.string(), fc.constantFrom("", "\ud83d", "\ude00", "語", "é".repeat(9), "x".repeat(20_000), "ü".repeat(6_000)), fc.uint8Array({ maxLength: 40 }));
+  const many = fc.array(item, { maxLength: 30 });
+  fc.assert(
+    fc.property(many, many, fc.constantFrom(1, 60), (a, b, times) => {
+      // Repeated, so that there are more than one call of the kernels takes.
+      const stream = Array.from({ length: times }, () => a).flat();
+      const [together, single] = [BloomFilter.create({ items: 100 }), BloomFilter.create({ items: 100 })];
+      const fresh = stream.filter((one) => single.add(one)).length;
+      expect(together.addAll(stream)).toBe(fresh);
+      expect(together.save()).toEqual(single.save());
+      expect(Array.from(together.hasAll([...b, ...a]))).toEqual([...b, ...a].map((one) => Number(single.has(one))));
+    }),
+    { numRuns: 40 },
+  );
+});
+
 test("a copy goes its own way, and clearing forgets all", () => {
   const filter = filled(["a"]);
   const copy = filter.copy();

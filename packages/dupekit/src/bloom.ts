@@ -1,5 +1,5 @@
 import { fromLittleEndian, isLittleEndian, littleEndianBytes } from "./endian.js";
-import { xxh3_64, xxh3Pair } from "./xxh3.js";
+import { xxh3_64, xxh3Batches, xxh3Pair } from "./xxh3.js";
 
 /** What a {@link BloomFilter} is sized for. */
 export interface BloomOptions {
@@ -109,6 +109,32 @@ export class BloomFilter {
   }
 
   /**
+   * Adds many items: as {@link add} of each in turn, in less time.
+   *
+   * @returns how many were new
+   */
+  addAll(items: readonly (string | Uint8Array)[]): number {
+    const before = this.#added;
+    for (const pairs of xxh3Batches(items)) this.#markAll(pairs, 0);
+    return this.#added - before;
+  }
+
+  /**
+   * Looks many items up: as {@link has} of each, in less time.
+   *
+   * @returns 1 for each that may have been added, 0 for each that certainly was not
+   */
+  hasAll(items: readonly (string | Uint8Array)[]): Uint8Array {
+    const found = new Uint8Array(items.length);
+    let from = 0;
+    for (const pairs of xxh3Batches(items)) {
+      this.#findAll(pairs, 0, found, from);
+      from += pairs.length / 2;
+    }
+    return found;
+  }
+
+  /**
    * Adds items by their hashes of 64 bits: `xxh3_64` of an item, or what `shingles` gives with `bits: 64`. The item itself is then present too.
    *
    * @returns how many were new
@@ -116,7 +142,7 @@ export class BloomFilter {
   addHashes(hashes: BigUint64Array): number {
     const { halves, low } = halvesOf(hashes);
     const before = this.#added;
-    for (let at = 0; at < halves.length; at += 2) this.#mark(halves[at + low] ?? 0, halves[at + 1 - low] ?? 0);
+    this.#markAll(halves, low);
     return this.#added - before;
   }
 
@@ -128,7 +154,7 @@ export class BloomFilter {
   hasHashes(hashes: BigUint64Array): Uint8Array {
     const { halves, low } = halvesOf(hashes);
     const found = new Uint8Array(hashes.length);
-    for (let at = 0; at < halves.length; at += 2) found[at >>> 1] = this.#holds(halves[at + low] ?? 0, halves[at + 1 - low] ?? 0) ? 1 : 0;
+    this.#findAll(halves, low, found, 0);
     return found;
   }
 
@@ -217,6 +243,15 @@ export class BloomFilter {
     const items = merged.estimateItems();
     merged.#added = Number.isFinite(items) ? Math.round(items) : this.#added + other.#added;
     return merged;
+  }
+
+  #markAll(pairs: Uint32Array, low: 0 | 1): void {
+    for (let at = 0; at < pairs.length; at += 2) this.#mark(pairs[at + low] ?? 0, pairs[at + 1 - low] ?? 0);
+  }
+
+  /** Says from `from` on which of the pairs are present. */
+  #findAll(pairs: Uint32Array, low: 0 | 1, found: Uint8Array, from: number): void {
+    for (let at = 0; at < pairs.length; at += 2) found[from + (at >>> 1)] = this.#holds(pairs[at + low] ?? 0, pairs[at + 1 - low] ?? 0) ? 1 : 0;
   }
 
   #mark(first: number, second: number): boolean {

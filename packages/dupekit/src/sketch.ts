@@ -33,10 +33,25 @@ export interface SketchOptions {
   readonly tokenize?: (text: string) => ArrayLike<number>;
 }
 
-/** SHA-256 of a text's UTF-8 bytes, 64 hexadecimal digits. Texts are exact duplicates when it is equal. */
+/**
+ * SHA-256 of a text's UTF-8 bytes, 64 hexadecimal digits. Texts are exact duplicates when it is equal.
+ *
+ * Half of a surrogate pair that stands alone (an emoji cut in two) has no UTF-8; it counts as the three bytes that UTF-8 would make of its number, so that texts which differ in it alone have different hashes.
+ */
 export function contentHash(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  const hash = createHash("sha256");
+  if ((text as string & { isWellFormed(): boolean }).isWellFormed()) return hash.update(text, "utf8").digest("hex");
+  let from = 0;
+  for (const { index } of text.matchAll(lonely)) {
+    const unit = text.charCodeAt(index);
+    hash.update(text.slice(from, index), "utf8").update(Uint8Array.of(0xe0 | (unit >> 12), 0x80 | ((unit >> 6) & 0x3f), 0x80 | (unit & 0x3f)));
+    from = index + 1;
+  }
+  return hash.update(text.slice(from), "utf8").digest("hex");
 }
+
+/** Half of a surrogate pair without the other. */
+const lonely = /\p{Surrogate}/gu;
 
 /** Sketches a text for `findDuplicates`. */
 export function sketchText(text: string, options: SketchOptions = {}): TextSketch {

@@ -1,9 +1,12 @@
-import { kernelsFor, type Kernels } from "./wasm/kernels.js";
+import { kernelsFor, roundUp, type Kernels } from "./wasm/kernels.js";
 import { xxh3Portable128, xxh3Portable64 } from "./xxh3-portable.js";
 
 /** Input is copied to the kernels in parts of this size, a multiple of XXH3's blocks of 1024 bytes: small enough for the cache. */
 const windowBytes = 65_536;
 const encoder = new TextEncoder();
+/** Texts, and units of UTF-16 of them, that are hashed by one call at most. */
+const batchTexts = 1024;
+const batchUnits = 16_384;
 
 /**
  * XXH3 of 64 bits (Yann Collet's xxHash 0.8), bit for bit: fast, well mixed, not for security.
@@ -60,6 +63,46 @@ export function xxh3Pair(data: string | Uint8Array, pair: Uint32Array): void {
   const at = kernels.result >>> 2;
   pair[0] = kernels.words[at] ?? 0;
   pair[1] = kernels.words[at + 1] ?? 0;
+}
+
+/**
+ * {@link xxh3_64} of many items as 32-bit numbers, some at a time: of each item the lower and the upper half. A call for each text would cost more than its hash.
+ */
+export function* xxh3Batches(items: readonly (string | Uint8Array)[]): Generator<Uint32Array, void, undefined> {
+  const pair = new Uint32Array(2);
+  const ends = new Uint32Array(batchTexts);
+  for (let from = 0; from < items.length; ) {
+    const kernels = kernelsFor(batchUnits * (2 + 3 + 4) + batchTexts * (4 + 8) + 256);
+    let count = 0;
+    let units = 0;
+    for (; kernels !== undefined && count < batchTexts; count += 1) {
+      const item = items[from + count];
+      if (typeof item !== "string" || units + item.length > batchUnits) break;
+      units += item.length;
+      ends[count] = units;
+    }
+    if (kernels === undefined || count === 0) {
+      xxh3Pair(items[from] ?? "", pair);
+      yield pair;
+      from += 1;
+      continue;
+    }
+    yield hashTexts(kernels, items.slice(from, from + count).join(""), ends.subarray(0, count));
+    from += count;
+  }
+}
+
+/** Texts that lie one behind the other, and where each ends. */
+function hashTexts(kernels: Kernels, texts: string, ends: Uint32Array): Uint32Array {
+  const { free, words, buffer } = kernels;
+  const placed = roundUp(free + batchUnits * 2);
+  const bytes = roundUp(placed + batchTexts * 4);
+  const starts = roundUp(bytes + batchUnits * 3 + 16);
+  const hashes = roundUp(starts + batchUnits * 4 + 8);
+  buffer.write(texts, free, "utf16le");
+  words.set(ends, placed >>> 2);
+  kernels.run.hashTexts(free, placed, ends.length, bytes, starts, hashes);
+  return words.slice(hashes >>> 2, (hashes >>> 2) + ends.length * 2);
 }
 
 /** Copies what fits into a window. @returns its bytes, or `undefined` when it does not fit */

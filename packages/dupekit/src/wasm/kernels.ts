@@ -20,6 +20,7 @@ interface KernelFunctions {
   xxh3Narrow(at: number, length: number, seed: bigint): void;
   xxh3Unseeded(at: number, length: number): void;
   xxh3Wide(at: number, length: number, seed: bigint): void;
+  hashTexts(texts: number, ends: number, count: number, bytes: number, starts: number, hashes: number): void;
   xxh3Begin(seed: bigint): void;
   xxh3Blocks(at: number, blocks: number, seed: bigint): void;
   xxh3Finish(at: number, length: number, last: number, total: bigint, seed: bigint): void;
