@@ -61,8 +61,8 @@ const SECTIONS = {
     parts: [
       { title: "adding hashes of 64 bits", unit: "M/s", sides: [dupekit("bloom-add-hashes")] },
       { title: "looking hashes up", unit: "M/s", sides: [dupekit("bloom-has-hashes")] },
-      { title: "adding texts of 25 characters", unit: "M/s", sides: [dupekit("bloom-add")] },
-      { title: "looking texts up", unit: "M/s", sides: [dupekit("bloom-has")] },
+      { title: "adding texts of 25 characters", unit: "M/s", sides: [dupekit("bloom-add-all", "dupekit, all at once"), dupekit("bloom-add", "dupekit, one by one")] },
+      { title: "looking texts up", unit: "M/s", sides: [dupekit("bloom-has-all", "dupekit, all at once"), dupekit("bloom-has", "dupekit, one by one")] },
     ],
   },
   hash: {

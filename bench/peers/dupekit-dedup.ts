@@ -45,6 +45,14 @@ const WORKS: Readonly<Record<string, () => () => unknown>> = {
     const [filter, own] = [filled(), keys("out")];
     return () => own.reduce((found, key) => found + Number(filter.has(key)), 0);
   },
+  "bloom-add-all": () => {
+    const own = keys("in");
+    return () => BloomFilter.create(filterOptions).addAll(own);
+  },
+  "bloom-has-all": () => {
+    const [filter, own] = [filled(), keys("out")];
+    return () => filter.hasAll(own);
+  },
   "bloom-add-hashes": () => {
     const own = hashesOf("in");
     return () => BloomFilter.create(filterOptions).addHashes(own);
