@@ -111,7 +111,10 @@ const collectStep = defineStep({
     const total = (key: "documents" | "bytes"): number => Object.values(counts).reduce((sum, source) => sum + source[key], 0);
     return { documents: total("documents"), bytes: total("bytes"), sources: counts, damaged };
   },
-  lines: ({ damaged }) => damaged.map(({ file, reason }) => `left out ${file}: ${reason}`),
+  lines: ({ documents, sources: counts, damaged }) => {
+    const sum = (key: "files" | "unreadable" | "tooShort"): number => Object.values(counts).reduce((total, source) => total + source[key], 0);
+    return [`documents of ${sum("files")} files: ${documents}; left out: ${sum("unreadable")} unreadable records, ${sum("tooShort")} too short`, ...damaged.map(({ reason }) => `left out: ${reason}`)];
+  },
 });
 
 export const cleanCorpus = defineExperiment({

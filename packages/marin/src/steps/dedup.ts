@@ -37,9 +37,12 @@ export const dedupStep = defineStep({
   neutral: { preset: null, verify: true, keep: "central", link: "direct" },
   executionOnly: ["workers"],
   resources: (config: z.output<typeof dedupOptions>) => workerResources(config),
-  run({ config, inputs, directory, signal, progress }: StepContext<z.output<typeof dedupOptions>, { documents: DocumentCounts }>): Promise<DedupResult> {
+  async run({ config, inputs, directory, signal, log, progress }: StepContext<z.output<typeof dedupOptions>, { documents: DocumentCounts }>): Promise<DedupResult> {
     const { splitSalt, preset, ...options } = config;
-    return dedupDocuments({ ...options, preset: preset ?? undefined, salt: splitSalt, documents: inputs.documents.directory, outputDir: directory, signal, onProgress: progress });
+    const result = await dedupDocuments({ ...options, preset: preset ?? undefined, salt: splitSalt, documents: inputs.documents.directory, outputDir: directory, signal, onProgress: progress });
+    const { kept, removed } = result;
+    log(`documents kept: ${kept.documents}; left out: ${removed.exact.documents} exact copies, ${removed.near.documents} near copies`);
+    return result;
   },
 });
 
