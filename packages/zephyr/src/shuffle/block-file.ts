@@ -11,8 +11,10 @@ export const blockBytes = 1 << 18;
 const magic = Buffer.from("ZROWS-1\n", "latin1");
 /** Length and checksum of the index, and the magic bytes. */
 const trailerBytes = 8 + magic.length;
-/** Read at once from the end of a file: most often the whole index. */
-const tailBytes = 1 << 16;
+/** Read at once from the end of a file: the whole index of about a thousand blocks. */
+const tailBytes = 1 << 14;
+/** A block and what its last record may reach beyond it. */
+const mostBytes = blockBytes + (blockBytes >> 3);
 
 /** Records that are read, checked and held together. */
 export interface Block {
@@ -39,7 +41,7 @@ export interface Segment {
 /** Cuts records into blocks and makes the index behind them. What it gives, in order, is the file. */
 export class BlockPacker {
   /** Takes the bytes of the next record. */
-  writer = new ByteWriter(blockBytes + (blockBytes >> 3));
+  writer = new ByteWriter();
   readonly #segments: { readonly shard: number; readonly offset: number; readonly blocks: number[] }[] = [];
   #records = 0;
   #offset = 0;
@@ -75,10 +77,25 @@ export class BlockPacker {
     this.#segments.at(-1)?.blocks.push(block.length, this.#records, crc32(block));
     this.#offset += block.length;
     this.#records = 0;
-    // A store may still be sending the last one.
-    this.writer = new ByteWriter(blockBytes + (blockBytes >> 3));
+    // A store may still be sending the last one. The next is about as long: with many shards most blocks are short.
+    this.writer = new ByteWriter(Math.min(mostBytes, 2 * block.length));
     return block;
   }
+}
+
+/** The same bytes in pieces of about a block: with many shards most blocks are short, and each piece is a write of its own. */
+export async function* gathered(blocks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = [];
+  let bytes = 0;
+  for await (const block of blocks) {
+    waiting.push(block);
+    bytes += block.length;
+    if (bytes < blockBytes) continue;
+    yield waiting.length === 1 ? block : Buffer.concat(waiting);
+    waiting = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
 }
 
 /** How blocks are read. */

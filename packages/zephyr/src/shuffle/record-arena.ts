@@ -6,6 +6,8 @@ import { PrefixSorter, type SortedBytes } from "./prefix-sort.js";
 const chunkBits = 20;
 const chunkUnits = 1 << chunkBits;
 const maxChunks = 2 ** 32 / chunkUnits;
+/** The first piece of memory: with many shards few have more than this. */
+const firstChunkBytes = 1 << 18;
 /** Before a record: its shard, and where in it its key, its place in the order, its original key and the whole end. */
 const headerWords = 5;
 /** Beside each record: its address; for sorting its number twice and the beginning of its key. */
@@ -131,7 +133,8 @@ export class RecordArena implements SortedBytes {
     this.#used = 0;
     const next = this.#chunks[this.#chunk];
     if (next !== undefined && next.bytes.length >= size) return;
-    const memory = new ArrayBuffer(Math.max(this.#chunkBytes, (size + 3) & ~3));
+    const bytes = this.#chunks.length === 0 ? Math.min(firstChunkBytes, this.#chunkBytes) : this.#chunkBytes;
+    const memory = new ArrayBuffer(Math.max(bytes, (size + 3) & ~3));
     this.#chunks.splice(this.#chunk, 0, { bytes: Buffer.from(memory), words: new Uint32Array(memory) });
   }
 

@@ -1,5 +1,5 @@
 import { isMarinError, MarinError, type Storage } from "@marin/iris";
-import { BlockPacker } from "./block-file.js";
+import { BlockPacker, gathered } from "./block-file.js";
 import { ByteWriter } from "./byte-writer.js";
 import { keyErrorAt, type KeyRole, writeKey } from "./canonical-key.js";
 import { Combiner, type Combine } from "./combiner.js";
@@ -62,7 +62,7 @@ export async function scatter(records: AsyncIterable<unknown>, options: ScatterO
   const flush = async (): Promise<void> => {
     signal?.throwIfAborted();
     const path = `${prefix}run-${String(runs.length).padStart(5, "0")}`;
-    await storage.write(path, counted(runBlocks(arena, options, sizes), sizes), { signal });
+    await storage.write(path, counted(gathered(runBlocks(arena, options, sizes)), sizes), { signal });
     runs.push(path);
     arena.clear();
   };
