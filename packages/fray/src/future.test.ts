@@ -34,6 +34,18 @@ test("an error comes through unchanged, a thrown value as a cause", async () => 
   await expect(Future.run(() => Promise.reject("text"))).rejects.toMatchObject({ code: "FRAY_THROWN_VALUE", cause: "text" });
 });
 
+test("it is caught and followed to its end as a promise is, and passes for one", async () => {
+  const boom = new Error("boom");
+  const told: string[] = [];
+  expect(await Future.run(() => Promise.reject(boom)).catch((error: unknown) => error)).toBe(boom);
+  expect(await Future.run(() => 1).catch(() => 2)).toBe(1);
+  expect(await Future.run(() => 1).finally(() => told.push("one"))).toBe(1);
+  await expect(Future.run(() => Promise.reject(boom)).finally(() => told.push("two"))).rejects.toBe(boom);
+  expect(told).toEqual(["one", "two"]);
+  const promise: Promise<number> = Future.run(() => 3);
+  expect(await promise).toBe(3);
+});
+
 test("a cancelled future rejects at once, its task learns of it, and what the task still does is dropped", async () => {
   const { promise, open } = gate<number>();
   let seen: AbortSignal | undefined;

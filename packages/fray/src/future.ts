@@ -32,7 +32,7 @@ const takeResolvers = (resolve: (value: never) => void, reject: (error: Error) =
  * future rejects at once with MarinError FRAY_CANCELLED (its `cause` is the reason given); the work learns of it through
  * its signal, and what it still returns or throws is dropped.
  */
-export class Future<T> implements PromiseLike<T> {
+export class Future<T> implements Promise<T> {
   readonly #promise: Promise<T>;
   readonly #work: Cancellable;
   readonly #fulfil: (value: T) => void;
@@ -92,6 +92,10 @@ export class Future<T> implements PromiseLike<T> {
     return future;
   }
 
+  get [Symbol.toStringTag](): string {
+    return "Future";
+  }
+
   /** Where it stands. */
   get state(): FutureState {
     return this.#state;
@@ -118,6 +122,16 @@ export class Future<T> implements PromiseLike<T> {
     onRejected?: ((error: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     return this.#promise.then(onFulfilled, onRejected);
+  }
+
+  /** Takes the error, as a promise's does. */
+  catch<B = never>(onRejected?: ((error: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+    return this.#promise.catch(onRejected);
+  }
+
+  /** Is told of the end, whichever it is, as a promise's is. */
+  finally(onFinally?: (() => void) | null): Promise<T> {
+    return this.#promise.finally(onFinally);
   }
 
   /** Leaves "pending"; false when that happened before. */

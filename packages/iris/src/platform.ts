@@ -26,6 +26,8 @@ export {
   formatDuration,
   isMarinError,
   lockDirectory,
+  makeDirectory,
+  makeDirectorySync,
   makeTemporaryDirectory,
   type TemporaryDirectory,
   parseBytes,

@@ -33,6 +33,7 @@ export type { GcpSecretOptions } from "./secrets/gcp-secret.js";
 export { toPlain, type Plain } from "./redaction/plain.js";
 export { Redactor, redactor } from "./redaction/redactor.js";
 export { fileError, type FileOperation } from "./files/file-error.js";
+export { makeDirectory, makeDirectorySync, type MakeDirectoryOptions } from "./files/make-directory.js";
 export { readJson, sha256File } from "./files/read.js";
 export { removeDeadTemporaries } from "./files/temporary.js";
 export { makeTemporaryDirectory, type TemporaryDirectory } from "./files/temporary-directory.js";

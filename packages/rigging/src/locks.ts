@@ -1,10 +1,11 @@
 import { isMarinError, MarinError } from "@marin/ducky";
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { fileError } from "./files/file-error.js";
+import { makeDirectory } from "./files/make-directory.js";
 import { temporaryPathFor } from "./files/temporary.js";
 import { livenessOf, ownIdentity, type ProcessIdentity, processIdentitySchema } from "./process-identity.js";
 
@@ -53,11 +54,11 @@ export async function lockDirectory(directory: string, { onBehalfOf }: Directory
   const path = join(directory, lockFileName);
   const record: LockRecord = { id: randomUUID(), owner: ownIdentity(), since: new Date().toISOString(), ...(onBehalfOf === undefined ? {} : { onBehalfOf }) };
   try {
-    await mkdir(directory, { recursive: true });
+    await makeDirectory(directory);
     await acquire(path, record, directory).catch(async (error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
       // The last holder has just removed the directory with its lock.
-      await mkdir(directory, { recursive: true });
+      await makeDirectory(directory);
       await acquire(path, record, directory);
     });
   } catch (error) {

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
-import { mkdir, open, symlink } from "node:fs/promises";
+import { open, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline, type Readable, type Writable } from "node:stream";
 import { createGunzip, createGzip, type Gunzip, type Gzip } from "node:zlib";
 import { extract, type Header, pack } from "tar-stream";
-import { MarinError, fileError, isMarinError } from "../platform.js";
+import { MarinError, fileError, isMarinError, makeDirectory } from "../platform.js";
 import { directoriesOf, unsafeLink, unsafePath } from "./archive-path.js";
 import type { TreeEntry } from "./tree.js";
 
@@ -106,7 +106,7 @@ export async function unpackArchive(tar: AsyncIterable<Uint8Array>, directory: s
       if ((left -= size) < 0) throw refused(path, `more than ${String(limits.maxBytes)} bytes`);
       if (kinds.has(path) || links.has(path)) throw refused(path, "a name that is there twice");
       if ([...directoriesOf([path])].some((parent) => links.has(parent) || kinds.get(parent) === "file")) throw refused(path, "a name below something that is no directory");
-      if (type === "directory") await mkdir(join(directory, path), { recursive: true });
+      if (type === "directory") await makeDirectory(join(directory, path));
       else if (type === "file") await unpackFile(entry, join(directory, path), ((mode & 0o100) === 0 ? 0o644 : 0o755) & (limits.readOnly === true ? 0o555 : 0o777), signal);
       else if (type === "symlink") links.set(path, linkname ?? "");
       else throw refused(path, `a ${String(type)}, which is neither file, directory nor link`);
@@ -120,7 +120,7 @@ export async function unpackArchive(tar: AsyncIterable<Uint8Array>, directory: s
     for (const [path, target] of links) {
       const problem = kinds.has(path) ? "a name that is there twice" : unsafeLink(path, target, kindOf);
       if (problem !== undefined) throw refused(path, problem);
-      await mkdir(dirname(join(directory, path)), { recursive: true });
+      await makeDirectory(dirname(join(directory, path)));
       await symlink(target, join(directory, path));
     }
   } catch (error) {
@@ -159,7 +159,7 @@ async function drained(stream: Writable): Promise<void> {
 }
 
 async function unpackFile(content: AsyncIterable<Uint8Array>, path: string, mode: number, signal: AbortSignal | undefined): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeDirectory(dirname(path));
   const file = await open(path, "wx", mode);
   try {
     for await (const chunk of content) {

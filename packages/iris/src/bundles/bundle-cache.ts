@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdir, stat, utimes } from "node:fs/promises";
+import { stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { MarinError, isMarinError, writeDirectoryAtomic } from "../platform.js";
+import { MarinError, isMarinError, makeDirectory, writeDirectoryAtomic } from "../platform.js";
 import { decompressed, unpackArchive } from "./archive.js";
 import { isBundleDigest, maxBundleBytes, maxBundleEntries } from "./bundle.js";
 import type { BundleSource } from "./bundle-store.js";
@@ -47,7 +47,7 @@ export class BundleCache {
       await utimes(path, now, now).catch(() => undefined);
       return path;
     }
-    await mkdir(this.#directory, { recursive: true });
+    await makeDirectory(this.#directory);
     await writeDirectoryAtomic(path, async (directory) => {
       const hash = createHash("sha256");
       const hashed = async function* (tar: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {

@@ -1,7 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type Database from "libsql";
-import { MarinError } from "../platform.js";
+import { MarinError, makeDirectorySync } from "../platform.js";
 import { migrations } from "./migrations.js";
 
 /** A job, as it is kept. */
@@ -119,7 +118,7 @@ export class Store {
     // Only who runs a controller loads it.
     const { default: Libsql } = await import("libsql");
     try {
-      if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+      if (path !== ":memory:") makeDirectorySync(dirname(path));
       const database = new Libsql(path);
       try {
         database.pragma("journal_mode = WAL");

@@ -5,6 +5,9 @@ import { type Constraint, constraintSchema } from "../scheduling/constraints.js"
 /** One word of a job's name. */
 const word = /^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/;
 
+/** What the system ends at its first zero character, and so never gets whole. */
+const systemText = z.string().refine((text) => !text.includes("\0"), "text without zero characters");
+
 /** Accelerators, as a task asks for them and a worker has them. */
 const deviceSchema = z.strictObject({
   kind: z.enum(["gpu", "tpu"]).describe("what they are"),
@@ -43,12 +46,18 @@ const jobSpecSchema = z
   .strictObject({
     name: z
       .string()
+      .max(1_024)
       .refine((name) => name.split("/").every((part) => word.test(part)), "lower-case words of letters, digits, - and _, each starting with a letter; / between words makes a path")
       .describe("the job's name below its parent, for example train or first-lm/train"),
     entry: entrySchema.optional().describe("the function each task runs; made by entry(import.meta.url, name)"),
     args: z.array(z.unknown()).default([]).describe("its arguments; plain data that structuredClone takes"),
-    command: z.array(z.string()).min(1).optional().describe("instead of entry: the program each task runs, and its arguments"),
-    setup: z.array(z.string()).nullish().describe("shell lines that each attempt runs first. Default the parent's, [] none"),
+    command: z
+      .array(systemText)
+      .min(1)
+      .refine(([program]) => program !== "", "the program's name or path first")
+      .optional()
+      .describe("instead of entry: the program each task runs, and its arguments"),
+    setup: z.array(systemText).nullish().describe("shell lines that each attempt runs first. Default the parent's, [] none"),
     bundle: bundleSchema.nullish().describe("the packed workspace to run in. Default the parent's, null none"),
     resources: resourcesSchema.prefault({}).describe("what each task occupies while it runs"),
     constraints: z.array(constraintSchema).nullish().describe("what the workers must be like, beside the parent's. Default the parent's alone, [] none"),
@@ -66,7 +75,11 @@ const jobSpecSchema = z
       .optional()
       .describe("all tasks run at once or none does, and one that is lost restarts all. Default: each task for itself"),
     band: z.enum(bands).optional().describe("priority. Default the parent's, INTERACTIVE without one"),
-    env: z.record(z.string(), z.string()).default({}).describe("environment variables of the tasks, on top of the parent job's"),
+    env: z
+      .record(z.string(), systemText)
+      .refine((variables) => !Object.keys(variables).some((name) => name === "" || /[=\0]/.test(name)), 'names of variables are not empty, and have no "=" and no zero characters')
+      .default({})
+      .describe("environment variables of the tasks, on top of the parent job's"),
     isolation: z.enum(["fresh", "warm"]).default("fresh").describe("fresh: a process for each attempt; warm: one that has run others of equal environment"),
     maxRetriesFailure: z.number().int().min(0).default(0).describe("times a task starts again after its program failed: threw, exited, was killed, ran out of memory"),
     maxRetriesPreemption: z.number().int().min(0).default(100).describe("times a task starts again after it lost its worker or its place"),

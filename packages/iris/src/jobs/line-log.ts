@@ -1,7 +1,7 @@
-import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, existsSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type LogLevel, fileError } from "../platform.js";
+import { type LogLevel, fileError, makeDirectorySync } from "../platform.js";
 import type { LogLine } from "./job-status.js";
 
 /** A line and where it comes from. */
@@ -85,7 +85,7 @@ export class LineLog {
     const directory = place.directory ?? (place.path === undefined ? undefined : dirname(place.path));
     if (directory === undefined) return;
     try {
-      mkdirSync(directory, { recursive: true });
+      makeDirectorySync(directory);
       if (place.path !== undefined) this.#recover(place.path);
     } catch (error) {
       throw fileError(error, { action: "open the job's log in", path: directory });

@@ -62,7 +62,7 @@ export const workerPath = "/worker";
 export async function startIrisServer(options: IrisServerOptions): Promise<IrisServer> {
   const { api, onWorker, database, host = "127.0.0.1", port = 0, authenticators, log = silentLogger } = options;
   if (!isLoopback(host) && (authenticators === undefined || authenticators.length === 0)) {
-    throw new MarinError("IRIS_AUTH_REQUIRED", `On ${host} others can reach the server: give it a way to tell who they are (--token-file), or listen on 127.0.0.1.`, { data: { host } });
+    throw new MarinError("IRIS_AUTH_REQUIRED", `On ${host} others can reach the server: give it a way to tell who they are (the option authenticators), or listen on 127.0.0.1.`, { data: { host } });
   }
   const auth = authChain(authenticators ?? [loopbackTrust()]);
   const queries = database === undefined ? undefined : new Queries(database);

@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { makeDirectory } from "../platform.js";
 import type { AttemptStart } from "../runtime/attempt-main.js";
 import { type TaskIdentity, identityVariable } from "../runtime/task-identity.js";
 import { attemptVariable } from "./processes.js";
@@ -32,7 +32,7 @@ interface SetupParts {
 export async function attemptSetup({ uid, order, directory, bundleDirectory, ports, gpus }: SetupParts): Promise<AttemptSetup> {
   const { jobId, attempt, taskIndex, numTasks, resources, work } = order;
   const outputs = directory === undefined ? undefined : join(directory, "outputs");
-  if (outputs !== undefined) await mkdir(outputs, { recursive: true });
+  if (outputs !== undefined) await makeDirectory(outputs);
   const identity: TaskIdentity = { jobId, attempt, taskIndex, numTasks, resources, ports: { ...ports } };
   const own = {
     [identityVariable]: JSON.stringify(identity),

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { chaosAt, chaosEnvironment } from "../chaos/chaos.js";
 import type { IrisApi } from "../client/iris-api.js";
 import { serveAttemptsApi } from "../client/iris-service.js";
 import { resourcesSchema } from "../jobs/job-spec.js";
-import { MarinError } from "../platform.js";
+import { MarinError, fileError, makeDirectorySync } from "../platform.js";
 import { type WorkerLink, remoteWorker } from "./link.js";
 
 /** What a worker's process is started with. */
@@ -72,7 +72,11 @@ const logFile = "daemon.log";
 
 /** @returns how it ended, if it does: it goes on without this process */
 async function startDaemon(settings: DaemonSettings): Promise<string> {
-  mkdirSync(settings.directory, { recursive: true, mode: 0o700 });
+  try {
+    makeDirectorySync(settings.directory, { mode: 0o700 });
+  } catch (error) {
+    throw fileError(error, { action: "make the worker's directory", path: settings.directory });
+  }
   const log = openSync(join(settings.directory, logFile), "a", 0o600);
   const child = spawn(process.execPath, [...launch().execArgv, fileURLToPath(daemonMain), JSON.stringify(settings)], {
     detached: true,

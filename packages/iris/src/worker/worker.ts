@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { redactor } from "@marin/rigging";
 import type { IrisApi } from "../client/iris-api.js";
 import { chaosAt } from "../chaos/chaos.js";
 import type { Resources } from "../jobs/job-spec.js";
-import { MarinError } from "../platform.js";
+import { MarinError, fileError, makeDirectorySync } from "../platform.js";
 import { failureToWire } from "../runtime/failure.js";
 import { Attempt, type AttemptHost } from "./attempt.js";
 import { runBeside } from "./exec.js";
@@ -240,7 +240,7 @@ export class Worker implements WorkerLink, AsyncDisposable {
   }
 
   #recover(attempts: string): void {
-    mkdirSync(attempts, { recursive: true, mode: 0o700 });
+    makeDirectorySync(attempts, { mode: 0o700 });
     chmodSync(attempts, 0o700);
     for (const uid of readdirSync(attempts)) {
       const own = join(attempts, uid);
@@ -319,7 +319,7 @@ export class Worker implements WorkerLink, AsyncDisposable {
 
 /** @throws what the disk answers */
 function keepOrder(directory: string, uid: string, order: AttemptOrder): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectorySync(directory, { mode: 0o700 });
   const { jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation } = order;
   // Neither arguments nor variables: they may hold secrets, and an attempt is never started twice.
   writeFileSync(join(directory, "order.json"), JSON.stringify({ attemptUid: uid, jobId, jobUid, taskIndex, numTasks, attempt, resources, ports, timeoutMs, isolation }), { mode: 0o600 });
@@ -342,8 +342,12 @@ function observe(attemptUid: string, attempt: Attempt | Recovered): ObservedAtte
 
 /** The uid that a directory's workers have in common. */
 function ownUid(directory: string): string {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "worker-uid");
+  try {
+    makeDirectorySync(directory, { mode: 0o700 });
+  } catch (error) {
+    throw fileError(error, { action: "make the worker's directory", path: directory });
+  }
   try {
     writeFileSync(path, randomUUID(), { flag: "wx" });
   } catch (error) {

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MarinError } from "@marin/ducky";
 import { fileError } from "../files/file-error.js";
+import { makeDirectory } from "../files/make-directory.js";
 import { writeFileAtomic } from "../files/write-atomic.js";
 import { Secret } from "../secrets.js";
 import { type Clock, systemClock } from "../time/clock.js";
@@ -58,7 +59,7 @@ const idPattern = /^[A-Za-z0-9]{12}$/;
  * @throws MarinError the file errors of `writeFileAtomic`
  */
 export async function openApiKeys(directory: string, { clock = systemClock }: { readonly clock?: Clock } = {}): Promise<ApiKeys> {
-  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  await makeDirectory(directory, { mode: 0o700 }).catch((error: unknown) => {
     throw fileError(error, { action: "create the directory", path: directory });
   });
   const fileOf = (id: string): string => join(directory, `${id}.json`);

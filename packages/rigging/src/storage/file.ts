@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { BigIntStats, Dirent } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { MarinError } from "@marin/ducky";
 import { type FileOperation, fileError } from "../files/file-error.js";
+import { makeDirectory } from "../files/make-directory.js";
 import { isTemporaryName, writeLockFor } from "../files/temporary.js";
 import { writeFileAtomic } from "../files/write-atomic.js";
 import { withFileLock } from "../locks.js";
@@ -88,7 +89,7 @@ export class FileStorage implements StorageDriver {
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
     signal?.throwIfAborted();
     const local = localPathOf(path);
-    await mkdir(dirname(resolve(local)), { recursive: true }).catch(refuse("write", local));
+    await makeDirectory(dirname(resolve(local))).catch(refuse("write", local));
     const checked = typeof data === "string" || data instanceof Uint8Array ? data : untilAborted(data, signal);
     await writeFileAtomic(local, checked, { ifAbsent });
   }
@@ -109,7 +110,7 @@ export class FileStorage implements StorageDriver {
 
   async writeIf(path: string, data: Uint8Array | string, { version, signal }: WriteIfOptions): Promise<string> {
     const local = localPathOf(path);
-    await mkdir(dirname(resolve(local)), { recursive: true }).catch(refuse("write", local));
+    await makeDirectory(dirname(resolve(local))).catch(refuse("write", local));
     return withFileLock(
       writeLockFor(local),
       async () => {
@@ -129,7 +130,7 @@ export class FileStorage implements StorageDriver {
     const [source, target] = [localPathOf(from), localPathOf(to)];
     if ((await this.stat(from)) === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot rename ${from}: there is no such file.`, { data: { path: from } });
     try {
-      await mkdir(dirname(resolve(target)), { recursive: true });
+      await makeDirectory(dirname(resolve(target)));
       if (!ifAbsent) return await rename(source, target);
       // Unlike a rename, a link replaces nothing.
       await link(source, target);
