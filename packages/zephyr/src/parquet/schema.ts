@@ -37,6 +37,11 @@ const physical: Readonly<Record<ParquetScalar, Physical>> = {
   interval: { physical: "FIXED_LEN_BYTE_ARRAY", length: 12, converted: "INTERVAL" },
 };
 
+/** Whether a value names a type without others inside it. */
+export function isScalarType(type: unknown): type is ParquetScalar {
+  return typeof type === "string" && Object.hasOwn(physical, type);
+}
+
 /**
  * The file's form of a schema.
  *

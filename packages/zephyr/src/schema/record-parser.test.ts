@@ -114,3 +114,10 @@ test("a record that does not fit names file, line, column and what was found, an
   expect(await collect(readRecords(path, { schema, columns: ["id"], onBadRecord: { skip: true, sideFile } }))).toEqual([1n, 2n, 3n].map((id) => ({ id })));
   expect((await readFile(sideFile, "utf8")).trim().split("\n").map((line) => (JSON.parse(line) as { readonly line: number }).line)).toEqual([2, 4]);
 });
+
+test("a schema that names no type is refused before any record is: it is not the records that are bad", () => {
+  for (const [type, at] of [["integer", "a"], [null, "a"], [{}, "a"], [{ nullable: "text" }, "a"], [{ list: "int" }, "a[]"], [{ struct: { b: "utf8" } }, "a.b"], [{ map: { key: "string", value: 7 } }, "a.value"], [{ list: "string", nullable: "string" }, "a"]] as const) {
+    expect(() => recordParser({ ok: "string", a: type as never })).toThrow(expect.objectContaining({ code: "ZEPHYR_BAD_SCHEMA", data: { column: at } }));
+  }
+  recordParser({ a: { nullable: { map: { key: "string", value: { list: { struct: { b: "interval", c: { decimal: { precision: 9, scale: 2 } }, d: { fixedBytes: 3 } } } } } } } });
+});

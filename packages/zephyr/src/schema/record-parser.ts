@@ -1,4 +1,5 @@
 import { columnEncoders, Misfit, refuseUnknown } from "../parquet/encode.js";
+import { checkTypes } from "./check-types.js";
 import type { ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
 
 type Convert = (value: unknown) => unknown;
@@ -14,8 +15,10 @@ export type ParsedFrom = "json" | "text";
  * @param schema - the columns, all that the records have
  * @param from - what the values are
  * @returns the function; it throws {@link Misfit} naming the column and saying what was expected and what was found
+ * @throws MarinError ZEPHYR_BAD_SCHEMA for what is no type
  */
 export function recordParser(schema: ParquetSchema, from: ParsedFrom = "json"): (value: unknown) => ParquetRecord {
+  checkTypes(schema);
   const converters = Object.entries(schema).map(([name, type]) => [name, from === "text" ? textConverter(type) : converterOf(type)] as const);
   const encoders = columnEncoders(schema);
   const size = { bytes: 0 };
