@@ -33,7 +33,7 @@ export class FileStorage implements StorageDriver {
         if (bytesRead === 0) break;
         filled += bytesRead;
       }
-      await checkVersion(handle, path, options.version);
+      if (options.version !== undefined) await checkVersion(handle, path, options.version);
       return filled === bytes.length ? bytes : bytes.slice(0, filled);
     });
   }
