@@ -41,6 +41,9 @@ export function givenApi({ jobs = [], status, lines = [], then, onCall = () => u
     wait: async () => refuse(),
     cancel: async ({ job }) => (known(job), null),
     complete: async ({ job }) => (known(job), null),
+    async *values() {
+      yield* [];
+    },
     async *events() {
       yield* [];
     },

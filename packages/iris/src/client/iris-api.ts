@@ -31,8 +31,11 @@ export interface SubmittedJob {
 /** The status without what cannot travel. */
 export type WireStatus = Omit<JobStatus, "error"> & { readonly error: WireFailure | null };
 
-/** The result without what cannot travel; values by `v8.serialize`. */
-export type WireResult = Pick<JobResult, "state"> & { readonly values: readonly (Uint8Array | null)[]; readonly error: WireFailure | null };
+/** What a task's function returned, by `v8.serialize`; null where that is nothing. */
+export type WireValue = Uint8Array | null;
+
+/** The result without what cannot travel. Its values are null where together they are too large for one message: `values` gives them one by one. */
+export type WireResult = Pick<JobResult, "state"> & { readonly values: readonly WireValue[] | null; readonly error: WireFailure | null };
 
 /** An event without what cannot travel. */
 export type WireEvent = Exclude<JobEvent, { readonly type: "state" }> | { readonly type: "state"; readonly status: WireStatus };
@@ -134,6 +137,8 @@ export interface IrisApi {
   list(request: JobFilter, options?: ApiCallOptions): Promise<readonly JobSummary[]>;
   /** Answers when the job has ended. */
   wait(request: JobReference, options?: ApiCallOptions): Promise<WireResult>;
+  /** What the tasks of a job that has SUCCEEDED returned, by task, `from` that one on. */
+  values(request: JobReference & { readonly from?: number | undefined }, options?: ApiCallOptions): AsyncIterable<{ readonly taskIndex: number; readonly value: WireValue }>;
   /** Answers at once; `wait` tells when nothing runs any more. */
   cancel(request: JobReference & { readonly reason: WireFailure }, options?: ApiCallOptions): Promise<null>;
   /** Ends the job and its children as SUCCEEDED. Answers at once. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { JobState, LogLine } from "../jobs/job-status.js";
 import type { WireFailure } from "../runtime/failure.js";
 import type { ExecEvent } from "../worker/protocol.js";
-import type { ApiCallOptions, EventCursor, IrisApi, JobDescription, JobSummary, OnExisting, SubmittedJob, UserStatus, WireEvent, WireResult, WireSpec, WireStatus, WorkerStatus } from "./iris-api.js";
+import type { ApiCallOptions, EventCursor, IrisApi, JobDescription, JobSummary, OnExisting, SubmittedJob, UserStatus, WireEvent, WireResult, WireSpec, WireStatus, WireValue, WorkerStatus } from "./iris-api.js";
 
 const reference = z.string().min(1).max(4096).describe("a job's uid, or its id for the latest of that id");
 const jobSchema = z.strictObject({ job: reference });
@@ -32,6 +32,7 @@ export const irisService = defineService("iris.jobs", {
     output: answer<readonly JobSummary[]>(),
   }),
   wait: unary({ input: jobSchema, output: answer<WireResult>() }),
+  values: serverStream({ input: jobSchema.extend({ from: z.number().int().min(0).optional() }), output: answer<{ readonly taskIndex: number; readonly value: WireValue }>() }),
   cancel: unary({ input: jobSchema.extend({ reason: failureSchema }), output: z.null() }),
   complete: unary({ input: jobSchema, output: z.null() }),
   events: serverStream({ input: jobSchema.extend({ cursor: cursorSchema.optional() }), output: answer<{ readonly events: readonly WireEvent[]; readonly cursor: EventCursor }>() }),

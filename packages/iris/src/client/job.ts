@@ -3,7 +3,7 @@ import { MarinError } from "../platform.js";
 import type { LogLevel } from "../platform.js";
 import type { JobEvent, JobResult, JobStatus, LogLine } from "../jobs/job-status.js";
 import { failureFromWire, failureToWire } from "../runtime/failure.js";
-import type { ApiCallOptions, IrisApi, SubmittedJob, WireEvent, WireResult, WireStatus } from "./iris-api.js";
+import type { ApiCallOptions, IrisApi, SubmittedJob, WireEvent, WireResult, WireStatus, WireValue } from "./iris-api.js";
 
 /** How long to wait for an answer. */
 export interface WaitOptions {
@@ -67,7 +67,13 @@ export class Job {
    * @throws MarinError IRIS_WAIT_TIMEOUT, the signal's reason
    */
   async wait(options: WaitOptions = {}): Promise<JobResult> {
-    return resultFromWire(await within(options, `the job ${this.id}`, (call) => this.#api.wait({ job: this.uid }, call)));
+    return within(options, `the job ${this.id}`, async (call) => {
+      const result = await this.#api.wait({ job: this.uid }, call);
+      if (result.values !== null) return resultFromWire(result, result.values);
+      const values: WireValue[] = [];
+      for await (const { value } of this.#api.values({ job: this.uid }, call)) values.push(value);
+      return resultFromWire(result, values);
+    });
   }
 
   /**
@@ -140,7 +146,7 @@ function statusFromWire({ error, ...status }: WireStatus): JobStatus {
   return { ...status, ...(error === null ? {} : { error: failureFromWire(error) }) };
 }
 
-function resultFromWire({ state, values: wired, error }: WireResult): JobResult {
+function resultFromWire({ state, error }: WireResult, wired: readonly WireValue[]): JobResult {
   const values = wired.map((value) => (value === null ? undefined : (deserialize(value) as unknown)));
   return { state, value: values[0], values, ...(error === null ? {} : { error: failureFromWire(error) }) };
 }

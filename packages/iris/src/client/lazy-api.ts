@@ -7,7 +7,7 @@ export interface OpenApi {
   close(): Promise<void>;
 }
 
-const streams: ReadonlySet<string> = new Set<keyof IrisApi>(["events", "logs", "exec"]);
+const streams: ReadonlySet<string> = new Set<keyof IrisApi>(["values", "events", "logs", "exec"]);
 
 const calls: readonly (keyof IrisApi)[] = [
   "submit",
@@ -15,6 +15,7 @@ const calls: readonly (keyof IrisApi)[] = [
   "describe",
   "list",
   "wait",
+  "values",
   "cancel",
   "complete",
   "events",

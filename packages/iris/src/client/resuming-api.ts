@@ -47,6 +47,7 @@ export function resumingApi(connected: (signal: AbortSignal) => Promise<Connecti
 /** What asks for the rest of a stream. */
 function behind(name: string, input: unknown, item: unknown): unknown {
   if (name === "events") return { ...(input as object), cursor: (item as { readonly cursor: unknown }).cursor };
+  if (name === "values") return { ...(input as object), from: (item as { readonly taskIndex: number }).taskIndex + 1 };
   if (name !== "logs") return input;
   const { tail: _, ...rest } = input as { readonly tail?: unknown };
   return { ...rest, from: (item as { readonly next: unknown }).next };

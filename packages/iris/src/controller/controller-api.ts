@@ -9,6 +9,9 @@ import { userStatuses } from "./users.js";
 
 const defaultListed = 100;
 
+/** Bytes of a job's values that go into one answer; a message has a limit. */
+const maxValueBytes = 16 * 2 ** 20;
+
 /**
  * A controller, as somebody may use it: a client acts on the jobs of its user, or on all where it names none; a task on those of its job's user, and what it
  * submits become children of its job.
@@ -42,7 +45,12 @@ export function controllerApi(controller: Controller, caller: Caller): IrisApi {
     wait: async ({ job: reference }, { signal } = {}) => {
       const job = controller.job(reference);
       await settled(job.ended, within(job, signal));
-      return job.result(store.values(job.uid, job.model.tasks.length));
+      return job.result(store.valueBytes(job.uid) > maxValueBytes ? null : store.values(job.uid, job.model.tasks.length));
+    },
+    values: async function* ({ job: reference, from = 0 }) {
+      const job = controller.job(reference);
+      if (job.end?.state !== "SUCCEEDED") return;
+      for (let taskIndex = from; taskIndex < job.model.tasks.length; taskIndex += 1) yield { taskIndex, value: store.value(job.uid, taskIndex) };
     },
     cancel: async ({ job: reference, reason }) => {
       const job = own(reference);

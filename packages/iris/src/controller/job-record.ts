@@ -1,4 +1,4 @@
-import type { WireResult, WireStatus } from "../client/iris-api.js";
+import type { WireResult, WireStatus, WireValue } from "../client/iris-api.js";
 import type { AttemptModel, JobModel, PendingReason, TaskModel } from "../jobs/model.js";
 import { type AttemptStatus, type JobState, type TaskStatus, isFinal, jobStateOf } from "../jobs/job-status.js";
 import type { LineLog } from "../jobs/line-log.js";
@@ -200,10 +200,14 @@ export class JobRecord {
     };
   }
 
-  /** How it ended. */
-  result(values: readonly (Uint8Array | undefined)[]): WireResult {
+  /**
+   * How it ended.
+   *
+   * @param values - what its tasks returned; null where that does not go into one answer
+   */
+  result(values: readonly WireValue[] | null): WireResult {
     const { state, error } = this.end ?? { state: this.state, error: null };
-    return { state, values: state === "SUCCEEDED" ? values.map((value) => value ?? null) : [], error };
+    return { state, values: state === "SUCCEEDED" ? values : [], error };
   }
 
   /** Its tasks by state. */

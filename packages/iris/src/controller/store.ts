@@ -179,11 +179,21 @@ export class Store {
     return this.#all('SELECT task_index AS "index", data FROM attempts WHERE job = ? ORDER BY task_index, number', uid);
   }
 
-  /** What the tasks of a job returned, by index; undefined where there is nothing. */
-  values(uid: string, count: number): (Uint8Array | undefined)[] {
-    const values = Array.from({ length: count }, (): Uint8Array | undefined => undefined);
+  /** What the tasks of a job returned, by index; null where there is nothing. */
+  values(uid: string, count: number): (Uint8Array | null)[] {
+    const values = Array.from({ length: count }, (): Uint8Array | null => null);
     for (const { index, value } of this.#all<{ index: number; value: Uint8Array }>('SELECT task_index AS "index", value FROM results WHERE job = ?', uid)) values[index] = value;
     return values;
+  }
+
+  /** Bytes of those together. */
+  valueBytes(uid: string): number {
+    return this.#get<{ bytes: number | null }>("SELECT sum(length(value)) AS bytes FROM results WHERE job = ?", uid)?.bytes ?? 0;
+  }
+
+  /** What one task of a job returned. */
+  value(uid: string, index: number): Uint8Array | null {
+    return this.#get<{ value: Uint8Array | null }>("SELECT value FROM results WHERE job = ? AND task_index = ?", uid, index)?.value ?? null;
   }
 
   /** What was submitted under that submission id. */

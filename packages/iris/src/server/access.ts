@@ -11,6 +11,7 @@ const scopes: Readonly<Record<keyof IrisApi, IrisScope>> = {
   status: "jobs:read",
   list: "jobs:read",
   wait: "jobs:read",
+  values: "jobs:read",
   cancel: "jobs:write",
   complete: "jobs:write",
   events: "jobs:read",
