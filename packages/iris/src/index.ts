@@ -34,6 +34,7 @@ export {
   publishDirectory,
   readJson,
   removeDeadTemporaries,
+  removeOwnTemporaries,
   sha256File,
   silentLogger,
   writeDirectoryAtomic,

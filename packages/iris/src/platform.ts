@@ -35,6 +35,7 @@ export {
   publishDirectory,
   readJson,
   removeDeadTemporaries,
+  removeOwnTemporaries,
   sha256File,
   silentLogger,
   systemClock,

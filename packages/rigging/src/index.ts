@@ -35,7 +35,7 @@ export { Redactor, redactor } from "./redaction/redactor.js";
 export { fileError, type FileOperation } from "./files/file-error.js";
 export { makeDirectory, makeDirectorySync, type MakeDirectoryOptions } from "./files/make-directory.js";
 export { readJson, sha256File } from "./files/read.js";
-export { removeDeadTemporaries } from "./files/temporary.js";
+export { removeDeadTemporaries, removeOwnTemporaries } from "./files/temporary.js";
 export { makeTemporaryDirectory, type TemporaryDirectory } from "./files/temporary-directory.js";
 export { publishDirectory, writeDirectoryAtomic, writeFileAtomic } from "./files/write-atomic.js";
 export { lockDirectory, lockFileName, type DirectoryLock, type DirectoryLockOptions } from "./locks.js";

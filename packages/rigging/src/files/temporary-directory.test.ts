@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { makeTemporaryDirectory } from "./temporary-directory.js";
-import { temporaryPathFor } from "./temporary.js";
+import { removeOwnTemporaries, temporaryPathFor } from "./temporary.js";
 
 let directory: string;
 beforeEach(async () => {
@@ -48,4 +48,13 @@ test("it goes when the process exits before, in the middle of its work", () => {
 test("a system without a temporary directory is told with its path", async () => {
   vi.stubEnv("TMPDIR", join(directory, "none"));
   await expect(makeTemporaryDirectory("zephyr")).rejects.toMatchObject({ code: "RIGGING_NOT_FOUND", message: expect.stringContaining("none") as string });
+});
+
+test("a process's own temporary files of a path are removed when it says so, and no others", async () => {
+  const own = temporaryPathFor(join(directory, "a"));
+  const others = [temporaryPathFor(join(directory, "a.b")), temporaryPathFor(join(directory, "b")), own.replace(/_[^_]+_/, "_0_"), join(directory, "a")];
+  for (const path of [own, ...others]) await writeFile(path, "");
+  await removeOwnTemporaries(join(directory, "a"));
+  expect((await readdir(directory)).sort()).toEqual(others.map((path) => basename(path)).sort());
+  await removeOwnTemporaries(join(directory, "none", "a"));
 });

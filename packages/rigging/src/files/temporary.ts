@@ -51,6 +51,18 @@ export async function removeDeadTemporaries(directory: string): Promise<string[]
   return removed;
 }
 
+/**
+ * Removes the temporary files for a path that this process itself has left: those of a thread that was ended in the middle of a write. The caller
+ * knows that nobody in this process writes the path now.
+ */
+export async function removeOwnTemporaries(path: string): Promise<void> {
+  const directory = dirname(path);
+  const names = await readdir(directory).catch(() => []);
+  // All but the random part.
+  const own = basename(temporaryPathFor(path)).slice(0, -"000000000000.tmp".length);
+  for (const name of names) if (name.startsWith(own) && pattern.test(name)) await rm(join(directory, name), { recursive: true, force: true });
+}
+
 /** Directories whose leftovers this process has already looked for. */
 const swept = new Set<string>();
 

@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
-import { shuffledPipeline } from "../../test/fixtures/pipeline-work.js";
+import { entry } from "@marin/iris";
+import { type exitInTheMiddle, shuffledPipeline, type wordsOf } from "../../test/fixtures/pipeline-work.js";
 import { startPipeline } from "../../test/killed-pipeline.js";
+import { Dataset } from "../dataset.js";
+import { bind } from "../plan/work.js";
 import { execute } from "./execute.js";
 
 // Starting processes takes long on a busy machine.
@@ -14,6 +17,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const directory = await mkdtemp(join(tmpdir(), "zephyr-interruption-"));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
+const module = new URL("../../test/fixtures/pipeline-work.ts", import.meta.url);
 const pipeline = { seeds: 36, shards: 6, skipExisting: false };
 
 /** What lies in a directory, but for what the loader of TypeScript keeps in the system's temporary one. */
@@ -40,6 +44,20 @@ test.each([
   ["SIGTERM", "process"],
 ] as const)("%s ends an execution with workers that are a %s each: nothing is left, and the signal does what it would have done", async (signal, isolation) => {
   expect(await endedBy(signal, isolation)).toMatchObject({ ended: signal, left: [] });
+});
+
+test.each(["thread", "process"] as const)("a worker that is a %s and ends in the middle of an output leaves no part of it, whether the output is written after all or not", async (isolation) => {
+  for (const mark of [join(directory, `mark-${isolation}`), undefined]) {
+    const out = join(directory, `${isolation}-${mark === undefined ? "poison" : "once"}`);
+    const dataset = Dataset.fromArray([1, 5], { shards: 2 })
+      .flatMap(bind(entry<typeof wordsOf>(module, "wordsOf"), 0))
+      .mapShard(bind(entry<typeof exitInTheMiddle>(module, "exitInTheMiddle"), mark))
+      .writeJsonl(join(out, "{shard}.jsonl"));
+    const running = execute(dataset, { workers: 1, isolation, maxWorkerLosses: 1 });
+    if (mark === undefined) await expect(running).rejects.toMatchObject({ code: "ZEPHYR_POISON_SHARD" });
+    else expect((await running).stages[0]?.workerLosses).toBe(1);
+    expect(await readdir(out)).toEqual(mark === undefined ? ["0.jsonl"] : ["0.jsonl", "1.jsonl"]);
+  }
 });
 
 test("what a killed execution has left goes with the next one", async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { MarinError, removeDeadTemporaries, type Storage, StoragePath } from "@marin/iris";
+import { MarinError, removeDeadTemporaries, removeOwnTemporaries, type Storage, StoragePath } from "@marin/iris";
 import { readState } from "./state-file.js";
 import { existingOutput, type WriteSpec, type WrittenFile } from "../writers/write-spec.js";
 
@@ -73,6 +73,12 @@ export async function sweepOutputs(paths: readonly string[]): Promise<void> {
     return scheme === "" ? [String(parent), String(parent.join(claims))] : [];
   }));
   for (const directory of directories) await removeDeadTemporaries(directory);
+}
+
+/** Removes what an attempt at an output has left that has failed, perhaps with its worker. */
+export async function sweepAttempt(path: string): Promise<void> {
+  if (StoragePath.parse(path).scheme === "") await removeOwnTemporaries(path);
+  await sweepOutputs([path]);
 }
 
 /** Beside the outputs, in a directory that listings pass over. */

@@ -5,7 +5,7 @@ import type { ShardPlan, Stage } from "../plan/stage.js";
 import { finishWrite } from "../writers/write-spec.js";
 import type { StageResult } from "./hand-over.js";
 import type { Settings, StageReport } from "./options.js";
-import { claimOutput, finishClaim, sweepOutputs } from "./output-claims.js";
+import { claimOutput, finishClaim, sweepAttempt, sweepOutputs } from "./output-claims.js";
 import type { ProgressTeller } from "./progress.js";
 import type { Scratch } from "./scratch.js";
 import { type EarlierStages, readyShard } from "./shard-input.js";
@@ -143,6 +143,7 @@ export class StageRun {
       try {
         return await runTask({ run: scratch.run, name, stage, shard, shards: shards.length, attempt, work, output, prefix, memoryBytes }, signal);
       } catch (error) {
+        if (output.kind === "write") await sweepAttempt(output.path);
         if (signal.aborted || !isMarinError(error, "FRAY_WORKER_LOST")) throw error;
         losses += 1;
         this.#workerLosses += 1;
