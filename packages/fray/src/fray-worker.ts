@@ -14,10 +14,10 @@ export interface FrayWorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether a process leads a process group of its own, which a terminal's Ctrl-C does not reach and which is ended with it. Default: false. */
   readonly detached?: boolean;
-  /** Takes each line of its standard output. Default: this process's standard output. */
-  readonly onStdout?: (line: string) => void;
-  /** Takes each line of its standard error. Default: this process's standard error. */
-  readonly onStderr?: (line: string) => void;
+  /** Takes each line of its standard output; of one longer than 65,536 characters parts, all but the last with `goesOn`. Default: this process's standard output. */
+  readonly onStdout?: (line: string, goesOn: boolean) => void;
+  /** Takes each line of its standard error, in the same way. Default: this process's standard error. */
+  readonly onStderr?: (line: string, goesOn: boolean) => void;
   /** Stops it when aborted; also ends a start under way. Default: never. */
   readonly signal?: AbortSignal;
 }

@@ -30,7 +30,15 @@ test("lines do not depend on how the bytes are cut", async () => {
 });
 
 test("a line without an end is passed on in parts", async () => {
-  const lines = await linesOf(Array.from({ length: 50 }, () => Buffer.alloc(10_000, "x")));
+  const lines: string[] = [];
+  const goesOn: boolean[] = [];
+  const stream = Readable.from(Array.from({ length: 50 }, () => Buffer.alloc(10_000, "x")));
+  readLines(stream, (line, more) => {
+    lines.push(line);
+    goesOn.push(more);
+  });
+  await finished(stream);
+  expect(goesOn).toEqual(lines.map((_, index) => index < lines.length - 1));
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(65_536);
   expect(lines.join("")).toHaveLength(500_000);
 });

@@ -4,26 +4,29 @@ import { StringDecoder } from "node:string_decoder";
 /** A line longer than this many characters is passed on in parts. */
 const maxLineLength = 65_536;
 
+/** Takes a line, or a part of a long one: `goesOn` where the next call has more of it. */
+export type LineSink = (line: string, goesOn: boolean) => void;
+
 /**
  * Calls back with each line of a stream, without its end (LF or CRLF); a last line without one comes when the stream ends.
  *
  * @param stream - bytes of UTF-8
  */
-export function readLines(stream: Readable, onLine: (line: string) => void): void {
+export function readLines(stream: Readable, onLine: LineSink): void {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   const take = (text: string): void => {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) onLine(line.endsWith("\r") ? line.slice(0, -1) : line);
+    for (const line of lines) onLine(line.endsWith("\r") ? line.slice(0, -1) : line, false);
     while (rest.length > maxLineLength) {
-      onLine(rest.slice(0, maxLineLength));
+      onLine(rest.slice(0, maxLineLength), true);
       rest = rest.slice(maxLineLength);
     }
   };
   const finish = (): void => {
     take(decoder.end());
-    if (rest !== "") onLine(rest);
+    if (rest !== "") onLine(rest, false);
     rest = "";
   };
   stream.on("data", (chunk: Buffer) => {

@@ -7,7 +7,7 @@ import { portChannel, processChannel, type ActorChannel } from "../actors/channe
 import { moduleOnLoad } from "../entry.js";
 import { parentConnection } from "../shared.js";
 import { launch } from "./launch.js";
-import { readLines, Tail } from "./lines.js";
+import { type LineSink, readLines, Tail } from "./lines.js";
 
 /** How a worker ended. */
 export interface WorkerExit {
@@ -25,8 +25,8 @@ export interface StartOptions {
   readonly name: string;
   readonly env: Readonly<Record<string, string>>;
   readonly detached: boolean;
-  readonly onStdout: (line: string) => void;
-  readonly onStderr: (line: string) => void;
+  readonly onStdout: LineSink;
+  readonly onStderr: LineSink;
 }
 
 /** A process or thread that has been started. */
@@ -137,7 +137,7 @@ function startThread({ name, env, onStdout, onStderr }: StartOptions): Started {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     for (const line of text.split("\n")) {
       tail.add(line);
-      onStderr(line);
+      onStderr(line, false);
     }
   });
   const kill = (): void => void thread.terminate();
@@ -162,12 +162,12 @@ function outputGrace(): Promise<void> {
   });
 }
 
-function readOutput(stdout: Readable, stderr: Readable, onStdout: (line: string) => void, onStderr: (line: string) => void): { readonly tail: Tail; readonly ended: Promise<unknown> } {
+function readOutput(stdout: Readable, stderr: Readable, onStdout: LineSink, onStderr: LineSink): { readonly tail: Tail; readonly ended: Promise<unknown> } {
   const tail = new Tail();
   readLines(stdout, onStdout);
-  readLines(stderr, (line) => {
+  readLines(stderr, (line, goesOn) => {
     tail.add(line);
-    onStderr(line);
+    onStderr(line, goesOn);
   });
   const closed = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once("close", () => resolve()));
   return { tail, ended: Promise.all([closed(stdout), closed(stderr)]) };

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { FrayWorker, type WorkerExit, entry } from "@marin/fray";
+import { redactor } from "@marin/rigging";
 import type { IrisApi } from "../client/iris-api.js";
 import { serveIrisApi } from "../client/iris-service.js";
 import { MarinError, isMarinError } from "../platform.js";
 import type { AttemptAnswer, AttemptStart, prepareAttempts, runAttempt } from "../runtime/attempt-main.js";
 import { type WireFailure, failureToWire } from "../runtime/failure.js";
 import { type TaskEvent, controlService, taskEventSchema, taskService } from "../runtime/task-service.js";
+import { OpenLine } from "./open-line.js";
 
 /** Hears what an attempt says while it runs. */
 export interface TaskSink {
@@ -59,18 +61,18 @@ const attemptMain = new URL(import.meta.url.endsWith(".ts") ? "../runtime/attemp
  * @throws MarinError FRAY_WORKER_LOST when it does not start; the signal's reason
  */
 export async function startTaskProcess({ name, env, signal, prepare }: TaskProcessOptions): Promise<TaskProcess> {
-  let printed: (source: "stdout" | "stderr", line: string) => void = () => undefined;
+  let printed: (source: "stdout" | "stderr", line: string, goesOn: boolean) => void = () => undefined;
   const worker = await FrayWorker.start({
     kind: "process",
     name,
     detached: true,
     env,
-    onStdout: (line) => printed("stdout", line),
-    onStderr: (line) => printed("stderr", line),
+    onStdout: (line, goesOn) => printed("stdout", line, goesOn),
+    onStderr: (line, goesOn) => printed("stderr", line, goesOn),
     signal,
   });
   const process = new FrayTaskProcess(worker);
-  printed = (source, line) => process.printed(source, line);
+  printed = (source, line, goesOn) => process.printed(source, line, goesOn);
   if (prepare) await worker.call(entry<typeof prepareAttempts>(attemptMain, "prepareAttempts"), []);
   return process;
 }
@@ -80,6 +82,7 @@ interface Run {
   readonly marker: string;
   readonly sink: TaskSink;
   readonly api: IrisApi;
+  readonly lines: Readonly<Record<"stdout" | "stderr", OpenLine>>;
   readonly open: Set<"stdout" | "stderr">;
   readonly drained: () => void;
 }
@@ -106,9 +109,11 @@ class FrayTaskProcess implements TaskProcess {
     return this.#worker.exited;
   }
 
-  printed(source: "stdout" | "stderr", line: string): void {
+  printed(source: "stdout" | "stderr", part: string, goesOn: boolean): void {
     const run = this.#run;
     if (run === undefined) return;
+    const line = run.lines[source].take(part, goesOn);
+    if (line === "" && goesOn) return;
     const end = line.indexOf(run.marker);
     if (end < 0) return run.sink.printed(source, line);
     // What it printed before had no line end.
@@ -126,7 +131,7 @@ class FrayTaskProcess implements TaskProcess {
   async run(start: Omit<AttemptStart, "marker">, sink: TaskSink, api: IrisApi): Promise<TaskEnd> {
     const marker = `\u0001${randomUUID()}`;
     const drained = new Promise<void>((resolve) => {
-      this.#run = { attemptUid: start.attemptUid, marker, sink, api, open: new Set(["stdout", "stderr"]), drained: resolve };
+      this.#run = { attemptUid: start.attemptUid, marker, sink, api, lines: { stdout: new OpenLine(redactor), stderr: new OpenLine(redactor) }, open: new Set(["stdout", "stderr"]), drained: resolve };
     });
     const end = await this.#call({ ...start, marker });
     if (end.kind !== "lost") await Promise.race([drained, this.#worker.exited, timeout(markerMs)]);
