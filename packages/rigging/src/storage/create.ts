@@ -64,6 +64,8 @@ export function createStorage(options: CreateStorageOptions = {}): Storage {
   };
   const storage: Storage = new SchemeStorage((path, isPrefix) => {
     if ((path === "" && !isPrefix) || path.includes("\0")) throw new MarinError("RIGGING_BAD_PATH", `"${path.replaceAll("\0", "\\0")}" is no path.`, { data: { path } });
+    // It would come to every store as the same U+FFFD, and name another file than the one that was meant.
+    if (/\p{Surrogate}/u.test(path)) throw new MarinError("RIGGING_BAD_PATH", `${JSON.stringify(path)} is no path: half a surrogate pair stands in it, which no store can hold.`, { data: { path } });
     const scheme = schemeOf(path);
     if (scheme === undefined) return file;
     const driver = driverOf(scheme);

@@ -11,7 +11,7 @@ import { withFileLock } from "../locks.js";
 import { changed, notThatVersion } from "./changed.js";
 import { localPathOf } from "./path.js";
 import { byUtf8, type Range, rangeOf, untilAborted } from "./range.js";
-import { sortedEntries } from "./scheme-storage.js";
+import { asDirectory, sortedEntries } from "./scheme-storage.js";
 import type { DirectoryEntry, ReadOptions, StorageDriver, StorageEntry, StorageStat, VersionedContent, WriteIfOptions, WriteOptions } from "./storage.js";
 
 /** Bytes read at once. */
@@ -88,7 +88,7 @@ export class FileStorage implements StorageDriver {
 
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, { ifAbsent = false, signal }: WriteOptions = {}): Promise<void> {
     signal?.throwIfAborted();
-    const local = localPathOf(path);
+    const local = fileNameOf(path);
     await makeDirectory(dirname(resolve(local))).catch(refuse("write", local));
     const checked = typeof data === "string" || data instanceof Uint8Array ? data : untilAborted(data, signal);
     await writeFileAtomic(local, checked, { ifAbsent });
@@ -109,7 +109,7 @@ export class FileStorage implements StorageDriver {
   }
 
   async writeIf(path: string, data: Uint8Array | string, { version, signal }: WriteIfOptions): Promise<string> {
-    const local = localPathOf(path);
+    const local = fileNameOf(path);
     await makeDirectory(dirname(resolve(local))).catch(refuse("write", local));
     return withFileLock(
       writeLockFor(local),
@@ -127,7 +127,7 @@ export class FileStorage implements StorageDriver {
   }
 
   async rename(from: string, to: string, { ifAbsent = false }: WriteOptions = {}): Promise<void> {
-    const [source, target] = [localPathOf(from), localPathOf(to)];
+    const [source, target] = [localPathOf(from), fileNameOf(to)];
     if ((await this.stat(from)) === undefined) throw new MarinError("RIGGING_NOT_FOUND", `Cannot rename ${from}: there is no such file.`, { data: { path: from } });
     try {
       await makeDirectory(dirname(resolve(target)));
@@ -150,6 +150,12 @@ export class FileStorage implements StorageDriver {
       throw fileError(error, { action: "remove", path: local });
     }
   }
+}
+
+/** Where a file is to be written. */
+function fileNameOf(path: string): string {
+  if (/[/\\]$/.test(path) && asDirectory(path) === path) throw new MarinError("RIGGING_BAD_PATH", `Cannot write ${path}: it names a directory; give the file in it a name.`, { data: { path } });
+  return localPathOf(path);
 }
 
 function refuse(action: FileOperation["action"], path: string): (error: unknown) => never {

@@ -47,7 +47,7 @@ export class RootedStorage implements Storage {
   }
 
   async write(path: string, data: Uint8Array | string | AsyncIterable<Uint8Array>, options?: WriteOptions): Promise<void> {
-    return this.#storage.write(this.#inside(path), data, options);
+    return this.#storage.write(this.#named(path), data, options);
   }
 
   async remove(path: string): Promise<boolean> {
@@ -59,15 +59,21 @@ export class RootedStorage implements Storage {
   }
 
   async writeIf(path: string, data: Uint8Array | string, options: WriteIfOptions): Promise<string> {
-    return this.#storage.writeIf(this.#inside(path), data, options);
+    return this.#storage.writeIf(this.#named(path), data, options);
   }
 
   async copy(from: string, to: string, options?: WriteOptions): Promise<void> {
-    return this.#storage.copy(this.#inside(from), this.#inside(to), options);
+    return this.#storage.copy(this.#named(from), this.#named(to), options);
   }
 
   async rename(from: string, to: string, options?: WriteOptions): Promise<void> {
-    return this.#storage.rename(this.#inside(from), this.#inside(to), options);
+    return this.#storage.rename(this.#named(from), this.#named(to), options);
+  }
+
+  /** The path of a file. */
+  #named(path: string): string {
+    if (path === "") throw new MarinError("RIGGING_BAD_PATH", `"" names no file in ${this.#root}: give it a name.`, { data: { path, root: this.#root } });
+    return this.#inside(path);
   }
 
   #inside(path: string): string {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeStorage } from "../../test/storage-suite.js";
 import { type GcsServer, startGcsServer } from "../gcs-server/server.js";
 import { type S3Server, startS3Server } from "../s3-server/server.js";
-import { createStorage } from "./create.js";
+import { createStorage, openStorage } from "./create.js";
 import type { Storage } from "./storage.js";
 
 let directory: string;
@@ -42,6 +42,20 @@ test("paths that name nothing are refused", async () => {
   for (const path of ["", "a\0b", "gs://bucket", "gs://bucket/", "gs:///a", "gs://B/a", "s3://bucket", "s3:///a", "file://elsewhere/a"]) {
     await expect(storage.read(path), path).rejects.toMatchObject({ code: "RIGGING_BAD_PATH" });
   }
+  for (const half of ["\ud83d", "a\ude00b"]) {
+    for (const base of ["/tmp/", "memory://", "gs://bucket/", "s3://bucket/"]) await expect(storage.write(base + half, "x"), base).rejects.toMatchObject({ code: "RIGGING_BAD_PATH", message: expect.stringContaining("surrogate") as string });
+  }
+});
+
+test("what names a directory, or nothing, is told so where a file is to be written", async () => {
+  const inside = openStorage(join(directory, "rooted"), storage);
+  await inside.write("a", "x");
+  for (const path of ["", "c/", "c/d/"]) {
+    for (const writing of [() => inside.write(path, "x"), () => inside.writeIf(path, "x", { version: undefined }), () => inside.copy("a", path), () => inside.rename("a", path)]) {
+      await expect(writing(), path).rejects.toMatchObject({ code: "RIGGING_BAD_PATH", message: expect.stringContaining("a name") as string });
+    }
+  }
+  expect(await readdir(join(directory, "rooted"))).toEqual(["a"]);
 });
 
 test("the temporary files of running writers are not listed; a directory is no object; a name under a file cannot be written", async () => {
