@@ -8,7 +8,7 @@ import { plainProgress } from "../runtime/relay.js";
 import type { TaskEvent } from "../runtime/task-service.js";
 import { type AttemptSetup, attemptSetup } from "./attempt-setup.js";
 import type { Journal } from "./journal.js";
-import { attemptVariable, childrenOf, killMarked, systemOomKills } from "./processes.js";
+import { type KnownProcess, attemptVariable, childrenOf, descendantsOf, killKnown, killMarked, systemOomKills } from "./processes.js";
 import type { AttemptOrder, AttemptOutcome, ObservedAttempt, WorkerCause } from "./protocol.js";
 import type { TaskEnd, TaskProcess, TaskSink } from "./task-process.js";
 
@@ -51,6 +51,7 @@ export class Attempt {
   #process: TaskProcess | undefined;
   #setup: AttemptSetup | undefined;
   #stop: { readonly reason: StopReason; readonly failure: WireFailure; readonly graceMs: number } | undefined;
+  #seen: readonly KnownProcess[] = [];
   #answered = false;
   #peakMemoryBytes = 0;
   #memoryBytes = 0;
@@ -185,6 +186,7 @@ export class Attempt {
     const command = this.#order.work.kind === "command";
     const sound = setup.pooled && this.#answered && end.kind !== "lost" && (command || end.kind === "returned");
     if (!sound) await process.end();
+    await killKnown(this.#seen);
     // What it has left behind, wherever that has gone. After a function that ended well in a warm process the children of that tell, which takes no time.
     if (!sound || command) await killMarked(attemptVariable, this.uid);
     if (sound && childrenOf(process.pid) === children) await this.#host.release(setup, process);
@@ -260,6 +262,8 @@ export class Attempt {
   #stopProcess(): void {
     const { failure, graceMs } = this.#stop ?? {};
     if (this.#process === undefined || failure === undefined || graceMs === undefined) return;
+    // While its processes have their parents: one that has left the group and its environment is known by nothing else later.
+    this.#seen = descendantsOf(this.#process.pid);
     if (graceMs === 0) this.#process.kill();
     else this.#process.stop(failure, graceMs);
   }

@@ -45,6 +45,35 @@ export function markedProcesses(variable: string, value: string): number[] {
     .map(Number);
 }
 
+/** A process, told from a later one with its id by when it began. */
+export interface KnownProcess {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** What a process has started, and that in turn, wherever it has moved itself and whatever it has made of its environment. Linux only. */
+export function descendantsOf(pid: number): KnownProcess[] {
+  const all = processIds().map((id) => ({ pid: Number(id), ...statOf(id) }));
+  const found = new Set([pid]);
+  for (let before = 0; before < found.size; ) {
+    before = found.size;
+    for (const each of all) if (each.parent !== undefined && found.has(each.parent)) found.add(each.pid);
+  }
+  return all.flatMap(({ pid: id, startedAt }) => (id === pid || !found.has(id) || startedAt === undefined ? [] : [{ pid: id, startedAt }]));
+}
+
+/** Kills those of the processes that still run, and what they have started, until none does. */
+export async function killKnown(processes: readonly KnownProcess[]): Promise<void> {
+  let known = processes;
+  for (let round = 0; round < 100; round += 1) {
+    known = known.filter(({ pid, startedAt }) => statOf(String(pid)).startedAt === startedAt);
+    if (known.length === 0) return;
+    known = [...known, ...known.flatMap(({ pid }) => descendantsOf(pid))];
+    for (const { pid } of known) kill(pid);
+    await delay(round === 0 ? 1 : 10);
+  }
+}
+
 /** Ids of the processes that a process has started and that still run, as one text. */
 export function childrenOf(pid: number): string {
   return readOr(`/proc/${String(pid)}/task/${String(pid)}/children`);
@@ -72,10 +101,22 @@ function processIds(): string[] {
 }
 
 function groupOf(pid: string): number | undefined {
+  return statOf(pid).group;
+}
+
+interface ProcessStat {
+  readonly parent?: number;
+  readonly group?: number;
+  readonly startedAt?: string;
+}
+
+/** Nothing of a process that is gone, or dead and not yet reaped. */
+function statOf(pid: string): ProcessStat {
   // The command name stands in parentheses and may itself hold spaces and parentheses: fields start after the last one.
   const stat = readOr(`/proc/${pid}/stat`);
-  const group = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 3)[2];
-  return group === undefined ? undefined : Number(group);
+  const [state, parent, group, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
+  const startedAt = rest[16];
+  return startedAt === undefined || state === "Z" ? {} : { parent: Number(parent), group: Number(group), startedAt };
 }
 
 function kilobytes(status: string, field: string): number {

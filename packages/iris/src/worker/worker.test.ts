@@ -124,18 +124,18 @@ describe.concurrent("a worker", { timeout: 120_000 }, () => {
     expect((await desk.run(make())).outcome).toMatchObject({ kind: "failed", cause });
   });
 
-  test("Cancel leaves nothing: a process tree whose children and grandchildren ignore TERM, or have left the group, is gone within the grace and a second; ports and devices are free", async () => {
+  test("Cancel leaves nothing: a process tree whose children and grandchildren ignore TERM, have left the group, or cleared their environment too, is gone within the grace and a second; ports and devices are free", async () => {
     const device = { kind: "gpu" as const, count: 1 };
-    const uid = await desk.order(orderOf("leavesItsGroup", [], { ports: ["a"], resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }));
+    const uid = await desk.order(orderOf("leavesItsGroup", [true], { ports: ["a"], resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }));
     const { fields } = await desk.line(uid, "running");
-    const pids = ["pid", "inside", "outside"].map((name) => Number(fields?.[name]));
-    expect(pids.map(runs)).toEqual([true, true, true]);
+    const pids = ["pid", "inside", "outside", "bare"].map((name) => Number(fields?.[name]));
+    expect(pids.map(runs)).toEqual([true, true, true, true]);
     const graceMs = 500;
     const start = performance.now();
     await desk.stop(uid, graceMs);
     const { outcome } = await desk.ended(uid);
     expect(outcome).toEqual({ kind: "stopped" });
-    expect(pids.map(runs)).toEqual([false, false, false]);
+    expect(pids.map(runs)).toEqual([false, false, false, false]);
     expect(performance.now() - start).toBeGreaterThan(graceMs);
     expect((await desk.run(order(sh("true"), { resources: { cpu: 0, memoryBytes: 0, diskBytes: 0, device } }))).outcome.kind).toBe("returned");
   });
