@@ -25,6 +25,9 @@ export async function measure({ scale, rounds, directory }: DataOptions): Promis
   const sides = [
     { side: "zephyr", run: () => checked("data-pipeline.ts", ["--side", "zephyr"]) },
     { side: "DuckDB", run: () => checked("data-pipeline.ts", ["--side", "duckdb"]) },
+    // The level of datatrove's files, which it lets nobody choose.
+    { side: "zephyr, zstd level 1", run: () => checked("data-pipeline.ts", ["--side", "zephyr-1"]) },
+    { side: "DuckDB, zstd level 1", run: () => checked("data-pipeline.ts", ["--side", "duckdb-1"]) },
     { side: "datatrove", run: () => ("reason" in search ? Promise.reject(new PeerError(search.reason)) : checked("data_pipeline.py", [], search.python)) },
   ];
   return runSides("pipeline", sides, rounds, { megabytes: bytes / 1e6, expected, found: resultOf });

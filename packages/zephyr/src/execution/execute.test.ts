@@ -7,6 +7,7 @@ import { tree } from "../../test/killed-pipeline.js";
 import { type failAt5, plainPipeline, shuffledPipeline, wordsOf } from "../../test/fixtures/pipeline-work.js";
 import { Dataset } from "../dataset.js";
 import { bind } from "../plan/work.js";
+import type { WriteParquetOptions } from "../writers/write-spec.js";
 import { dryRun } from "./dry-run.js";
 import { execute } from "./execute.js";
 
@@ -179,6 +180,14 @@ test("skipExisting: what is there is left; another plan's output under the same 
   // Without it what is there is replaced, and known to be replaced.
   await execute(plainPipeline({ ...pipeline, turns: 1, skipExisting: false }));
   await expect(execute(plainPipeline(pipeline))).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED" });
+});
+
+test("how a file is stored is part of the plan", async () => {
+  const scratch = place();
+  const written = (options: WriteParquetOptions): ReturnType<typeof execute> => execute(Dataset.fromArray([{ a: 1 }]).writeParquet(join(directory, "stored.parquet"), options), { scratch });
+  await written({});
+  await written({});
+  for (const options of [{ compressionLevel: 1 }, { compression: "gzip" }, { rowGroupRows: 1 }] as const) await expect(written(options)).rejects.toMatchObject({ code: "ZEPHYR_PLAN_CHANGED" });
 });
 
 test("an input file that has changed makes its output another one; the others stay", async () => {

@@ -12,6 +12,8 @@ export interface ParquetEncoderOptions {
   readonly schema: ParquetSchema;
   /** How pages are compressed. */
   readonly compression: ParquetCompression;
+  /** How much work goes into it. Default: the compression's usual one. */
+  readonly compressionLevel: number | undefined;
   /** Version of the pages' headers. */
   readonly pageVersion: 1 | 2;
   /** Most rows in a page. */

@@ -7,8 +7,15 @@ import { asBuffer } from "../as-buffer.js";
 import { type CodecName, codecNames } from "./format.js";
 import type { ParquetCompression } from "./types.js";
 
-/** Level 3 is zstd's own default. */
-const zstdEncoder = new Encoder(3);
+/** Levels from the fastest to the smallest, and the one without a choice: of zstd and gzip their own, of brotli one for data that is written once. */
+export const compressionLevels: Readonly<Partial<Record<ParquetCompression, { readonly least: number; readonly most: number; readonly usual: number }>>> = {
+  gzip: { least: 1, most: 9, usual: 6 },
+  brotli: { least: 0, most: 11, usual: 5 },
+  zstd: { least: 1, most: 22, usual: 3 },
+};
+
+/** By level. */
+const zstdEncoders = new Map<number, Encoder>();
 const zstdDecoder = new Decoder();
 
 type Unpack = (packed: Buffer, length: number) => Uint8Array;
@@ -35,14 +42,30 @@ const unpackers: Readonly<Partial<Record<CodecName, Unpack>>> = {
   },
 };
 
-/** Packs pages. */
-export const compress: Readonly<Record<ParquetCompression, (bytes: Buffer) => Uint8Array>> = {
-  uncompressed: (bytes) => bytes,
-  snappy: (bytes) => compressSync(bytes),
-  gzip: (bytes) => gzipSync(bytes),
-  brotli: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  zstd: (bytes) => zstdEncoder.encodeSync(bytes),
-};
+/** Packs a page. It is a copy always. */
+export function compress(bytes: Buffer, compression: ParquetCompression, level = compressionLevels[compression]?.usual ?? 0): Uint8Array {
+  switch (compression) {
+    case "uncompressed":
+      return Uint8Array.from(bytes);
+    case "snappy":
+      return compressSync(bytes);
+    case "gzip":
+      return gzipSync(bytes, { level });
+    case "brotli":
+      return brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: level } });
+    case "zstd":
+      return zstdEncoder(level).encodeSync(bytes);
+  }
+}
+
+function zstdEncoder(level: number): Encoder {
+  let encoder = zstdEncoders.get(level);
+  if (encoder === undefined) {
+    encoder = new Encoder(level);
+    zstdEncoders.set(level, encoder);
+  }
+  return encoder;
+}
 
 /** The file's names of the codecs. */
 export const codecOf: Readonly<Record<ParquetCompression, CodecName>> = { uncompressed: "UNCOMPRESSED", snappy: "SNAPPY", gzip: "GZIP", brotli: "BROTLI", zstd: "ZSTD" };

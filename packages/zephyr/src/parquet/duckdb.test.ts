@@ -171,6 +171,21 @@ test("Writer interop: any schema and any rows, what we write, DuckDB and we read
   );
 });
 
+test("each level of a compression gives a file that both read, and the highest a smaller one than the lowest", async () => {
+  const path = join(directory, "level.parquet");
+  const rows = Array.from({ length: 2000 }, (_, index) => ({ text: `${String((index * 7919) % 1009)} of ${String((index * 104_729) % 997)}` }));
+  const write = async (compression: ParquetCompression, compressionLevel?: number): Promise<number> => {
+    const { bytes } = await writeParquet(path, rows, { schema: { text: "string" }, compression, ...(compressionLevel === undefined ? {} : { compressionLevel }) });
+    expect(await read(path)).toEqual(rows);
+    expect(await query(`SELECT * FROM read_parquet('${path}')`)).toEqual(rows);
+    return bytes;
+  };
+  for (const [compression, least, usual, most] of [["zstd", 1, 3, 22], ["gzip", 1, 6, 9], ["brotli", 0, 5, 11]] as const) {
+    expect(await write(compression, most), compression).toBeLessThan(await write(compression, least));
+    expect(await write(compression, usual), compression).toBe(await write(compression));
+  }
+});
+
 test("types that DuckDB holds in another form: halves, enums, times, milliseconds, nanoseconds, notes", async () => {
   const path = join(directory, "other.parquet");
   const schema = { half: "float16", kind: "enum", clock: "time-millis", stamp: "timestamp-millis", nano: "timestamp-nanos" } as const;

@@ -112,6 +112,7 @@ test("zstd and brotli are refused; so is reading what another library wrote", as
   for (const compression of ["zstd", "brotli"] as const) {
     expect(() => new ParquetWriter(path, { schema: { a: "int32" }, codec, compression })).toThrow(expect.objectContaining({ code: "ZEPHYR_PARQUET_UNSUPPORTED", data: { compression } }));
   }
+  expect(() => new ParquetWriter(path, { schema: { a: "int32" }, codec, compression: "gzip", compressionLevel: 1 })).toThrow(expect.objectContaining({ code: "ZEPHYR_PARQUET_UNSUPPORTED", data: { compressionLevel: 1 } }));
   await writeParquet(path, [{ a: 1 }], { schema: { a: "int32" }, compression: "snappy" });
   await expect(read({ codec })).rejects.toMatchObject({ code: "ZEPHYR_PARQUET_UNSUPPORTED", message: expect.stringContaining("invalid parquet version") as string });
   await writeParquet(path, [{ a: [1] }], { schema: { a: { list: "int32" } } });

@@ -34,11 +34,12 @@ export class LiteEncoder implements ParquetEncoder {
 
   /** @throws MarinError ZEPHYR_PARQUET_UNSUPPORTED naming the column or the codec that is outside of the library's profile */
   constructor(options: ParquetEncoderOptions) {
-    const { schema, compression, pageVersion } = options;
+    const { schema, compression, compressionLevel, pageVersion } = options;
     if (pageVersion !== 1) throw unsupported("it writes pages of version 1 only that it reads itself", { pageVersion });
     if (codecs[compression] === undefined) {
       throw unsupported(`it does not know the compression ${compression}; use ${Object.keys(codecs).join(", ")}`, { compression });
     }
+    if (compressionLevel !== undefined) throw unsupported("it lets nobody choose a level of compression", { compressionLevel });
     this.#options = options;
     this.#columns = Object.entries(schema).map(([name, type]) => ({ name, type: innerType(type), optional: typeof type === "object" && "nullable" in type }));
     for (const { name, type } of this.#columns) {

@@ -11,6 +11,8 @@ import type { ParquetCompression } from "./types.js";
 /** How pages are made. */
 export interface PageOptions {
   readonly compression: ParquetCompression;
+  /** Default: the compression's usual one. */
+  readonly compressionLevel: number | undefined;
   /** Version of the pages' headers. */
   readonly pageVersion: 1 | 2;
   /** Most rows in a page. */
@@ -132,14 +134,14 @@ function* pagesOf({ definition, repetition, values, entries }: ShreddedLeaf, nod
 
 type EncodedPage = [header: ThriftFields, body: Uint8Array, length: number];
 
-function dictionaryPage({ values }: Dictionary, form: StoredForm, { compression, pageVersion }: PageOptions): EncodedPage {
+function dictionaryPage({ values }: Dictionary, form: StoredForm, options: PageOptions): EncodedPage {
   scratch.at = 0;
   form.plain(values, 0, values.length, scratch);
   const { at: length } = scratch;
-  const body = packed(compression);
+  const body = packed(options);
   const header: ThriftFields = [
     [1, { i32: values.length }],
-    [2, { i32: pageVersion === 1 ? PLAIN_DICTIONARY : PLAIN }],
+    [2, { i32: options.pageVersion === 1 ? PLAIN_DICTIONARY : PLAIN }],
   ];
   return [pageHeader(2, length, body, [7, { struct: header }]), body, length];
 }
@@ -168,7 +170,7 @@ function dataPage(
     }
     encode();
     const { at: length } = scratch;
-    const body = packed(options.compression);
+    const body = packed(options);
     const header: ThriftFields = [
       [1, { i32: count }],
       [2, { i32: dictionary === undefined ? PLAIN : PLAIN_DICTIONARY }],
@@ -182,7 +184,7 @@ function dataPage(
   const levelBytes = Buffer.concat([repetitionLevels ?? new Uint8Array(), definitionLevels ?? new Uint8Array()]);
   // Nothing, packed, is something to some readers and an error to others.
   const isPacked = length > 0 && options.compression !== "uncompressed";
-  const body = length === 0 ? new Uint8Array() : packed(options.compression);
+  const body = length === 0 ? new Uint8Array() : packed(options);
   const page = levelBytes.length === 0 ? body : Buffer.concat([levelBytes, body]);
   const header: ThriftFields = [
     [1, { i32: count }],
@@ -197,9 +199,8 @@ function dataPage(
 }
 
 /** What stands in the buffer, packed; a copy in any case. */
-function packed(compression: ParquetCompression): Uint8Array {
-  const bytes = scratch.written();
-  return compression === "uncompressed" ? Uint8Array.from(bytes) : compress[compression](bytes);
+function packed({ compression, compressionLevel }: PageOptions): Uint8Array {
+  return compress(scratch.written(), compression, compressionLevel);
 }
 
 function pageHeader(type: number, length: number, body: Uint8Array, own: readonly [number, ThriftField]): ThriftFields {

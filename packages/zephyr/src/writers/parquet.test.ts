@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Dataset } from "../dataset.js";
-import type { ParquetSchema, ParquetType } from "../parquet/types.js";
+import type { ParquetCompression, ParquetSchema, ParquetType } from "../parquet/types.js";
 import { ParquetReader } from "../readers/parquet.js";
 import { ParquetWriter, writeParquet } from "./parquet.js";
 
@@ -91,6 +91,18 @@ test("row groups end at their rows or at their bytes", async () => {
   expect(summary).toMatchObject({ records: 25, bytes: (await stat(path)).size });
   expect(await Dataset.fromAsyncIterable(new ParquetReader({ path })).toArray()).toEqual(rows);
   expect(() => new ParquetWriter(path, { schema: { a: "int32" }, rowGroupRows: 0 })).toThrow(expect.objectContaining({ code: "ZEPHYR_BAD_COUNT" }));
+});
+
+test.each<[ParquetCompression, number, string]>([
+  ["zstd", 0, "levels 1 to 22"],
+  ["zstd", 23, "levels 1 to 22"],
+  ["gzip", 10, "levels 1 to 9"],
+  ["brotli", -1, "levels 0 to 11"],
+  ["brotli", 1.5, "levels 0 to 11"],
+  ["snappy", 1, "has no levels"],
+  ["uncompressed", 1, "has no levels"],
+])("%s has no level %d", (compression, compressionLevel, message) => {
+  expect(() => new ParquetWriter(path, { schema: { a: "int32" }, compression, compressionLevel })).toThrow(expect.objectContaining({ code: "ZEPHYR_BAD_COUNT", message: expect.stringContaining(message) as string }));
 });
 
 test("a failing source, an abort and a second close leave what was there", async () => {

@@ -2,6 +2,7 @@ import { MarinError, type Storage } from "@marin/iris";
 import type { DatasetSource } from "../dataset.js";
 import { codecs, type ParquetEncoder } from "../parquet/codec.js";
 import { columnEncoders, Misfit, refuseUnknown, type Size } from "../parquet/encode.js";
+import { compressionLevels } from "../parquet/compression.js";
 import type { ParquetCodec, ParquetCompression, ParquetRecord, ParquetSchema } from "../parquet/types.js";
 import { InferringParquetWriter } from "./inferring-parquet.js";
 import type { ParquetFileOptions } from "./inferring-rows.js";
@@ -14,6 +15,11 @@ export interface ParquetWriterOptions {
   readonly schema: ParquetSchema;
   /** How pages are compressed. Default "zstd", with parquetjs-lite "snappy". */
   readonly compression?: ParquetCompression;
+  /**
+   * How much work goes into the compression: a higher level is slower to write and smaller, and as fast to read. zstd 1 to 22, default 3; gzip 1 to 9,
+   * default 6; brotli 0 to 11, default 5. The others have none, nor does parquetjs-lite.
+   */
+  readonly compressionLevel?: number;
   /**
    * What encodes. "parquetjs-lite" writes the form that its users' programs read: format version 1, a few plain types, no zstd.
    * Default "zephyr", which writes everything.
@@ -69,21 +75,22 @@ export class ParquetWriter implements AsyncDisposable {
 
   /**
    * @param path - the file; what is there is replaced on close
-   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes, pageRows, pageBytes below 1), ZEPHYR_PARQUET_UNSUPPORTED
-   * (a type or compression that parquetjs-lite does not have)
+   * @throws MarinError ZEPHYR_BAD_SCHEMA, ZEPHYR_BAD_COUNT (rowGroupRows, rowGroupBytes, pageRows, pageBytes below 1; a compressionLevel that the
+   * compression does not have), ZEPHYR_PARQUET_UNSUPPORTED (a type, a compression or a choice of level that parquetjs-lite does not have)
    */
   constructor(path: string, options: ParquetWriterOptions) {
-    const { schema, codec = "zephyr", rowGroupRows = 10_000, rowGroupBytes = 1 << 26, pageRows = 2000, pageBytes = 1 << 20, notes = {} } = options;
+    const { schema, codec = "zephyr", compressionLevel, rowGroupRows = 10_000, rowGroupBytes = 1 << 26, pageRows = 2000, pageBytes = 1 << 20, notes = {} } = options;
     const isLite = codec === "parquetjs-lite";
     const { compression = isLite ? "snappy" : "zstd", pageVersion = isLite ? 1 : 2 } = options;
     for (const [name, count] of Object.entries({ rowGroupRows, rowGroupBytes, pageRows, pageBytes })) {
       if (Number.isSafeInteger(count) && count >= 1) continue;
       throw new MarinError("ZEPHYR_BAD_COUNT", `${name} is ${String(count)}, and must be a whole number of at least 1.`, { data: { name, count } });
     }
+    if (compressionLevel !== undefined) checkLevel(compression, compressionLevel);
     this.#path = path;
     this.#options = { schema, rowGroupRows, rowGroupBytes };
     this.#encoders = columnEncoders(schema);
-    this.#encoder = codecs[codec].encoder({ schema, compression, pageVersion, pageRows, pageBytes, notes: typeof notes === "function" ? notes : () => notes });
+    this.#encoder = codecs[codec].encoder({ schema, compression, compressionLevel, pageVersion, pageRows, pageBytes, notes: typeof notes === "function" ? notes : () => notes });
     this.#file = new WholeFile(path, options.storage);
   }
 
@@ -152,6 +159,14 @@ export class ParquetWriter implements AsyncDisposable {
       ...(cause === undefined ? {} : { cause }),
     });
   }
+}
+
+/** @throws MarinError ZEPHYR_BAD_COUNT */
+function checkLevel(compression: ParquetCompression, level: number): void {
+  const levels = compressionLevels[compression];
+  if (levels !== undefined && Number.isSafeInteger(level) && level >= levels.least && level <= levels.most) return;
+  const right = levels === undefined ? "has no levels: leave it out" : `has the levels ${String(levels.least)} to ${String(levels.most)}`;
+  throw new MarinError("ZEPHYR_BAD_COUNT", `compressionLevel is ${String(level)}, and the compression ${compression} ${right}.`, { data: { name: "compressionLevel", count: level, compression } });
 }
 
 /** Settings of {@link writeParquet}. */
