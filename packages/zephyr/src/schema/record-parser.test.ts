@@ -20,6 +20,10 @@ test.each<[ParquetType, unknown, unknown]>([
   ["date", "2024-02-29", new Date("2024-02-29")],
   ["timestamp-millis", "2024-02-29T12:00:00.5+01:00", new Date("2024-02-29T11:00:00.500Z")],
   [{ decimal: { precision: 5, scale: 2 } }, "1.50", "1.50"],
+  [{ decimal: { precision: 5, scale: 2 } }, "-0.5000", "-0.50"],
+  [{ decimal: { precision: 5, scale: 2 } }, -7, "-7.00"],
+  [{ decimal: { precision: 5, scale: 0 } }, "-0.0", "0"],
+  [{ nullable: { decimal: { precision: 38, scale: 2 } } }, 9007199254740993n, "9007199254740993.00"],
   [{ nullable: "int64" }, null, null],
   [{ nullable: "int64" }, undefined, null],
   [{ list: "int64" }, [1, 2], [1n, 2n]],
@@ -37,6 +41,9 @@ test.each<[ParquetType, unknown, string, string]>([
   ["float64", 2n ** 60n + 1n, "x", "found 1152921504606846977n"],
   ["float64", 10n ** 400n, "x", "expected a number"],
   ["string", 5, "x", "expected text, found 5"],
+  [{ decimal: { precision: 5, scale: 2 } }, "1.505", "x", 'found "1.505"'],
+  [{ decimal: { precision: 5, scale: 2 } }, 1.5, "x", "found 1.5"],
+  [{ decimal: { precision: 5, scale: 2 } }, "1000", "x", "expected a decimal of at most 5 digits"],
   ["timestamp-millis", "2024-02-29T12:00:00", "x", "found"],
   ["date", "yesterday", "x", "midnight UTC"],
   ["date", "2024-02-30", "x", 'found "2024-02-30"'],
@@ -58,6 +65,7 @@ test.each<[ParquetType, string, unknown]>([
   [{ nullable: "int64" }, "", null],
   [{ nullable: "string" }, "", ""],
   [{ decimal: { precision: 5, scale: 2 } }, "1.50", "1.50"],
+  [{ nullable: { decimal: { precision: 5, scale: 2 } } }, "7", "7.00"],
 ])("%j takes the text %j", (type, value, expected) => {
   expect(recordParser({ x: type }, "text")({ x: value })).toEqual({ x: expected });
 });

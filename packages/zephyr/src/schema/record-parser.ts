@@ -1,3 +1,4 @@
+import { decimalText } from "../parquet/decode.js";
 import { columnEncoders, Misfit, refuseUnknown } from "../parquet/encode.js";
 import { checkTypes } from "./check-types.js";
 import type { ParquetRecord, ParquetScalar, ParquetSchema, ParquetType, ParquetValue } from "../parquet/types.js";
@@ -9,7 +10,7 @@ export type ParsedFrom = "json" | "text";
 
 /**
  * Gives records the types of a schema. From JSON: whole numbers become bigints where the column is int64, bigints numbers where it is float64, text of ISO 8601 becomes a Date, an
- * object a Map; everything else must fit as it is. From text: numbers, "true" and "false" too, and no text at all is null where the column is
+ * object a Map, a decimal its text with all digits of its scale; everything else must fit as it is. From text: numbers, "true" and "false" too, and no text at all is null where the column is
  * nullable and no string. What a nullable column lacks becomes null.
  *
  * @param schema - the columns, all that the records have
@@ -75,7 +76,17 @@ function converterOf(type: ParquetType): Convert {
       return Object.fromEntries([...present, ...absent]);
     };
   }
+  if ("decimal" in type) return (value) => asDecimal(value, type.decimal.scale);
   return (value) => value;
+}
+
+/** A decimal as Parquet's readers give it, so that one value is one text. What is none, or has more digits than its scale, stays and is refused. */
+function asDecimal(value: unknown, scale: number): unknown {
+  const given = typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : value;
+  const [, whole, fraction = ""] = (typeof given === "string" && /^(-?\d+)(?:\.(\d+))?$/.exec(given)) || [];
+  if (whole === undefined || /[^0]/.test(fraction.slice(scale))) return value;
+  // Put together as text: a whole part of "-0" alone would lose its sign.
+  return decimalText(BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0")), scale);
 }
 
 function scalarConverter(type: ParquetScalar): Convert {
@@ -99,6 +110,7 @@ function asFloat(value: bigint): number | bigint {
 /** Text as a value; what it cannot be stays text, and is refused as such. */
 function textConverter(type: ParquetType): Convert {
   if (typeof type !== "string") {
+    if ("decimal" in type) return converterOf(type);
     if (!("nullable" in type)) return (value) => value;
     const convert = textConverter(type.nullable);
     return (value) => (value === "" && type.nullable !== "string" ? null : convert(value));
