@@ -47,9 +47,10 @@ export async function firstLmKilled(directory: string, args: readonly string[], 
   return finished;
 }
 
-/** Runs first-lm to its end after it was killed, and checks that it comes to the very artifacts of a run that was not. */
-export async function expectSameArtifacts(directory: string, args: readonly string[], whole: Finished): Promise<void> {
+/** Runs first-lm to its end after it was killed, and checks that it comes to the very artifacts of a run that was not. Gives the run. */
+export async function expectSameArtifacts(directory: string, args: readonly string[], whole: Finished): Promise<Finished> {
   const again = await firstLm(directory, args);
   expect([again.code, again.stderr]).toEqual([0, ""]);
   expect(digestsOf(again)).toEqual(digestsOf(whole));
+  return again;
 }

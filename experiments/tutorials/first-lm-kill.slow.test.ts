@@ -53,7 +53,9 @@ it.runIf(canFindProcesses)("leaves nobody behind when it ends by itself, or by C
   await untilNoneIsLeft(stopped.mark);
   expect(performance.now() - sent).toBeLessThan(5000);
   expect(stopped.code).toBe(130);
-  await expectSameArtifacts(directory, [...args, "--prefix", "stopped"], whole);
+  expect(stopped.events.at(-1)).toMatchObject({ event: "error", code: "MARIN_INTERRUPTED", step: "train" });
+  const continued = await expectSameArtifacts(directory, [...args, "--prefix", "stopped"], whole);
+  expect(continued.events.some(({ message }) => /^continues after step [1-9]/.test(message ?? ""))).toBe(true);
 });
 
 it("lets one of two runs on one store make an artifact; a run that is in another's way says who is at it, and goes on later", { timeout: 180_000 }, async () => {

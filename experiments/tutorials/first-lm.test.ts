@@ -6,7 +6,6 @@ import { readDocuments } from "@marin/marin";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { tiny, writeCorpus } from "../test/corpus.js";
-import { parametersOf } from "../test/parameters.js";
 import { directoryOf, firstLm, ran } from "../test/run-command.js";
 
 const everyStep = ["documents", "dedup", "tokenizer", "tokens", "train", "baselines", "evaluate", "sample", "report"];
@@ -59,23 +58,6 @@ describe("first-lm on a small folder of texts", () => {
     expect(await wouldRun(["--set", "documents.workers=1", "--set", "dedup.workers=1"])).toEqual([]);
     await appendFile(join(directory, "texts", "000.txt"), "and the mate saw it too.\n");
     expect(await wouldRun([])).toEqual(everyStep);
-  });
-
-  it("stops on SIGINT within five seconds, and continues to the same parameters", { timeout: 400_000 }, async () => {
-    const args = [...tiny, "--run-only", "train", "--set", "train.steps=400", "--set", "train.checkpointEvery=25"];
-    const uninterrupted = await firstLm(directory, [...args, "--prefix", "whole"]);
-    let sent = 0;
-    const stopped = await firstLm(directory, args, ({ event, step, done = 0 }, child) => {
-      if (sent > 0 || event !== "progress" || step !== "train" || done < 1) return;
-      sent = performance.now();
-      child.kill("SIGINT");
-    });
-    expect(performance.now() - sent).toBeLessThan(5000);
-    expect(stopped.code).toBe(130);
-    expect(stopped.events.at(-1)).toMatchObject({ event: "error", code: "MARIN_INTERRUPTED", step: "train" });
-    const continued = await firstLm(directory, args);
-    expect(continued.events.some(({ message }) => /^continues after step [1-9]/.test(message ?? ""))).toBe(true);
-    expect(await parametersOf(continued)).toBe(await parametersOf(uninterrupted));
   });
 
   it.each([

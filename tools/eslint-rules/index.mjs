@@ -2,6 +2,21 @@ import { findReferences } from "../layering/references.mjs";
 import { findDirectiveProblems } from "../layering/directives.mjs";
 import { judgeReference } from "../layering/judge.mjs";
 
+/** What was found in each file under lint: three rules ask, and parsing a file is most of what they cost. */
+const violations = new WeakMap();
+
+function violationsIn({ sourceCode, filename }) {
+  let found = violations.get(sourceCode);
+  if (found === undefined) {
+    found = findReferences(filename, sourceCode.text).flatMap((reference) => {
+      const violation = judgeReference(filename, reference);
+      return violation ? [{ ...violation, loc: locate(sourceCode, reference) }] : [];
+    });
+    violations.set(sourceCode, found);
+  }
+  return found;
+}
+
 /** One rule per kind of violation, so that a line can be excused from one of them only. All judge by text and path, never by what a resolver finds. */
 function layeringRule(kind, description) {
   return {
@@ -9,11 +24,9 @@ function layeringRule(kind, description) {
     create(context) {
       return {
         Program() {
-          const { text } = context.sourceCode;
-          for (const reference of findReferences(context.filename, text)) {
-            const violation = judgeReference(context.filename, reference);
-            if (violation?.rule === kind) {
-              context.report({ loc: locate(context.sourceCode, reference), message: violation.message });
+          for (const { rule, loc, message } of violationsIn(context)) {
+            if (rule === kind) {
+              context.report({ loc, message });
             }
           }
         },

@@ -1,5 +1,6 @@
 import { provide, shardingExtension, type IrisContext, type ProvidedExtension } from "@marin/iris";
-import { configureMegascaleFromIris } from "@marin/levanter";
+// By its own name: every step's process comes here, and few of them train.
+import { configureMegascaleFromIris } from "@marin/levanter/megascale";
 
 /**
  * The services that marin joins: packages that must not know of each other meet in a task's context. Levanter's sharding is offered

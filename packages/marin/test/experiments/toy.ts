@@ -2,8 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
-import { defineExperiment, defineStep, withPresets, type StepContext } from "@marin/marin";
 import { z } from "zod";
+
+// Not by the package's name: each test starts many processes, and what they load counts.
+import { defineExperiment } from "../../src/experiment-definition.js";
+import { defineStep, type StepContext } from "../../src/step.js";
+import { withPresets } from "../../src/options/presets.js";
 
 interface NumbersConfig {
   readonly count: number;

@@ -1,7 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 
-import { defineExperiment, defineStep, type StepContext } from "@marin/marin";
 import { z } from "zod";
+
+// Not by the package's name: each test starts many processes, and what they load counts.
+import { defineExperiment } from "../../../src/experiment-definition.js";
+import { defineStep, type StepContext } from "../../../src/step.js";
 
 const occupy = defineStep({
   name: "occupy",

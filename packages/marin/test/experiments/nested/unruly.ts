@@ -1,6 +1,9 @@
-import { defineExperiment, defineStep, type StepContext } from "@marin/marin";
 import { MarinError } from "@marin/rigging";
 import { z } from "zod";
+
+// Not by the package's name: each test starts many processes, and what they load counts.
+import { defineExperiment } from "../../../src/experiment-definition.js";
+import { defineStep, type StepContext } from "../../../src/step.js";
 
 const misbehaveStep = defineStep({
   name: "misbehave",
