@@ -45,9 +45,10 @@ function renamed(name: string): Buffer {
 }
 
 test("members whose names begin with a dot are passed over, as in listings, unless they are asked for", async () => {
-  for (const name of ["._abl.csv", "x/._a.csv", ".DS_Store"]) expect(await readAll("corpus.zip", renamed(name)), name).toEqual(records.slice(0, 14));
+  for (const name of ["._abl.csv", "x/._a.csv", ".DS_Store", ".xy/a.csv", "a/.b/.csv"]) expect(await readAll("corpus.zip", renamed(name)), name).toEqual(records.slice(0, 14));
   expect(await readAll("corpus.zip", renamed("._abl.csv"), { settings: { members: ["._*.csv"] } })).toEqual(records.slice(14));
   expect(await readAll("corpus.zip", renamed("a.b/c.csv"))).toEqual(records);
+  expect(await readAll("corpus.zip", renamed("./abc.csv"))).toEqual(records);
 });
 
 test("an encrypted member is an error that says so", async () => {

@@ -105,7 +105,7 @@ interface Matcher {
 }
 
 async function matcherOf(patterns: readonly string[] | undefined): Promise<Matcher> {
-  if (patterns === undefined) return { takes: (member) => !/(?:^|\/)\.[^/]*$/.test(member), unmatched: () => [] };
+  if (patterns === undefined) return { takes: (member) => !/(?:^|\/)\.(?!\/)/.test(member), unmatched: () => [] };
   const { minimatch } = await import("minimatch");
   const unmatched = new Set(patterns);
   return {
