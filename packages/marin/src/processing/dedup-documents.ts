@@ -70,6 +70,9 @@ export async function dedupDocuments(options: DedupOptions): Promise<DedupedDocu
   checkSplitRule(rule);
   const { preset, verify = true, keep = "central", link = "direct" } = options;
   if (!verify && preset === undefined) throw needsPreset();
+  if (preset !== undefined && !Object.hasOwn(presets, preset)) {
+    throw new MarinError("MARIN_DEDUP_OPTION", `preset is one of ${Object.keys(presets).join(", ")}, found ${JSON.stringify(preset)}.`, { data: { option: "preset" } });
+  }
   const paths = await listShards(documents);
   const bytes = await fileBytes(paths);
   // Packed text: three times as much to work on.

@@ -167,6 +167,9 @@ describe("planted duplicates, in files of four formats", () => {
     expect((await removedBy(unverified)).some(({ source, keptSource }) => groupOf(source) !== groupOf(keptSource))).toBe(true);
     expect(() => resolveOptions(experiment.options, ["dedup.verify=false"])).toThrow(expect.objectContaining({ code: "MARIN_OPTION_VALUE", message: expect.stringContaining("name one (marin, fineweb, nemo, duplodocus)") as string }));
     await expect(dedupDocuments({ documents: root, outputDir: root, verify: false })).rejects.toMatchObject({ code: "MARIN_DEDUP_OPTION" });
+    for (const preset of ["nope", "constructor"]) {
+      await expect(dedupDocuments({ documents: root, outputDir: root, preset: preset as "marin" })).rejects.toMatchObject({ code: "MARIN_DEDUP_OPTION" });
+    }
   });
 
   it("a part without documents is an error that says what to change", async () => {
