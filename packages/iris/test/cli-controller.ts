@@ -8,6 +8,8 @@ import { type Finished, type Running, startCli } from "./cli-run.js";
 /** A controller behind a server, and `iris` commands that talk to it from a directory of their own. */
 export interface CliController extends AsyncDisposable {
   readonly directory: string;
+  /** Of the server, for commands in processes of their own. */
+  readonly url: string;
   start(args: readonly string[], variables?: Record<string, string>): Running;
   run(args: readonly string[], variables?: Record<string, string>): Promise<Finished>;
 }
@@ -20,6 +22,7 @@ export async function cliController(): Promise<CliController> {
   const start = (args: readonly string[], variables: Record<string, string> = {}): Running => startCli(args, { directory, variables: { IRIS_CONTROLLER: server.url, ...variables } });
   return {
     directory,
+    url: server.url,
     start,
     run: (args, variables) => start(args, variables).finished,
     [Symbol.asyncDispose]: async () => {

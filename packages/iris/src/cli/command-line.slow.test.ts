@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliController, cliController, node } from "../../test/cli-controller.js";
 import type { Finished, Running } from "../../test/cli-run.js";
@@ -41,6 +43,20 @@ describe("jobs", { timeout: 300_000 }, () => {
     await expect.poll(() => (stubborn.interrupt(), left?.code), { timeout: 60_000, interval: 100 }).toBe(130);
     expect(left?.stderr).toContain("iris describe /stubborn shows what remains");
     expect((await run(["stop", "/stubborn"])).stdout).toBe("/stubborn: KILLED\n");
+  });
+
+  it("a reader that goes away is no success: run cancels its job, and what only shows ends", async () => {
+    const { url } = cli;
+    const withoutReader = async (args: readonly string[]): Promise<number | null> => {
+      const child = spawn(process.execPath, ["--conditions=@marin/source", "--import", import.meta.resolve("tsx"), fileURLToPath(new URL("main.ts", import.meta.url)), ...args], { cwd: directory, env: { ...process.env, IRIS_CONTROLLER: url }, stdio: ["ignore", "pipe", "ignore"] });
+      child.stdout.once("data", () => child.stdout.destroy());
+      return new Promise((resolve) => child.once("exit", resolve));
+    };
+    expect(await withoutReader(["run", "--name", "unread", ...node("setInterval(() => console.log('x'.repeat(1000)), 5)")])).toBe(141);
+    expect((await run(["describe", "/unread", "--json"])).stdout).toContain('"KILLED"');
+    expect((await run(["submit", "--name", "shown", ...node("setInterval(() => console.log('x'.repeat(1000)), 5)")])).code).toBe(0);
+    expect(await withoutReader(["logs", "-f", "/shown"])).toBe(141);
+    expect((await run(["stop", "/shown"])).stdout).toBe("/shown: KILLED\n");
   });
 
   it("submit, list, describe, logs -f, exec, stop: a job's life from other terminals", async () => {

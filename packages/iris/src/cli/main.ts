@@ -10,8 +10,21 @@ if (major < minimumNode[0] || (major === minimumNode[0] && minor < minimumNode[1
   process.exit(1);
 }
 
-// A reader that went away (`| head`) ends the command quietly.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+const listeners: (() => void)[] = [];
+/** Exit code of a command whose reader went away (`| head`), as of what SIGPIPE ends: never 0, since `run` has then not seen its job's end. */
+const readerGone = 141;
+let outputClosed = false;
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") process.exit(1);
+    if (outputClosed) return;
+    outputClosed = true;
+    // As Ctrl-C: `run` cancels its job and waits for the end.
+    const listener = listeners.at(-1);
+    if (listener === undefined) process.exit(readerGone);
+    listener();
+  });
+}
 
 // With --json nothing but events may stand on standard output, whatever a library prints.
 if (process.argv.includes("--json")) globalThis.console = new Console(process.stderr);
@@ -19,7 +32,6 @@ if (process.argv.includes("--json")) globalThis.console = new Console(process.st
 // Imported only now: older versions of Node cannot load the rest.
 const { runCommandLine } = await import("./command-line.js");
 const byPackageManager = process.env["npm_lifecycle_event"] === "iris";
-const listeners: (() => void)[] = [];
 const interrupt = (): void => {
   const listener = listeners.at(-1);
   if (listener === undefined) process.exit(130);
@@ -40,4 +52,4 @@ const code = await runCommandLine(process.argv.slice(2), {
   },
 });
 // Everything is written by now.
-process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+process.stdout.write("", () => process.stderr.write("", () => process.exit(outputClosed ? readerGone : code)));

@@ -10,8 +10,8 @@ if (major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NOD
   process.exit(1);
 }
 
-// A reader that went away (`| head`) ends the run quietly; what is written is kept.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+// A reader that went away (`| head`) ends the run quietly, with the code of what SIGPIPE ends: it is not done. What is written is kept.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 141 : 1));
 
 // With --json nothing but events may stand on standard output, whatever a script or a library prints.
 if (process.argv.includes("--json")) globalThis.console = new Console(process.stderr);
