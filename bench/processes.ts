@@ -62,5 +62,7 @@ export function failure(error: unknown): string {
   const failed = error as { stderr?: unknown; message?: unknown };
   const text = typeof failed.stderr === "string" && failed.stderr.trim() !== "" ? failed.stderr : String(failed.message ?? error);
   const lines = text.trimEnd().split("\n");
-  return lines.findLast((line) => /^[\w.]*(Error|Exception)\b/.test(line)) ?? lines.at(-1) ?? "";
+  // Node prints errors without a stack in brackets.
+  const found = lines.findLast((line) => /^\[?[\w.]*(Error|Exception)\b/.test(line)) ?? lines.at(-1) ?? "";
+  return found.replace(/^\[(.*?)\]?$/, "$1");
 }

@@ -33,6 +33,7 @@ describe("the environment of a measured program", () => {
   it("keeps the line of a failed program that says why: not Node's stack, nor its version below", () => {
     const node = "/x/index.js:1\nthrow it\n^\n\nRangeError: memory cannot grow\n    at f (/x/index.js:1:1)\n\nNode.js v20.20.2\n";
     expect(failure({ stderr: node, message: "Command failed" })).toBe("RangeError: memory cannot grow");
+    expect(failure({ stderr: "/x/index.js:1\n^\n\n[Error: Out of Memory Error: could not allocate block]\n\nNode.js v20.20.2\n" })).toBe("Error: Out of Memory Error: could not allocate block");
     expect(failure({ stderr: 'Traceback\n  File "x.py"\nModuleNotFoundError: No module named \'torch\'\n' })).toBe("ModuleNotFoundError: No module named 'torch'");
     expect(failure(new Error("spawn ENOENT"))).toBe("spawn ENOENT");
   });
