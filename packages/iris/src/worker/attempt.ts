@@ -263,7 +263,7 @@ export class Attempt {
     const { failure, graceMs } = this.#stop ?? {};
     if (this.#process === undefined || failure === undefined || graceMs === undefined) return;
     // While its processes have their parents: one that has left the group and its environment is known by nothing else later.
-    this.#seen = descendantsOf(this.#process.pid);
+    this.#seen = descendantsOf([this.#process.pid]);
     if (graceMs === 0) this.#process.kill();
     else this.#process.stop(failure, graceMs);
   }

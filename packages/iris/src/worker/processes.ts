@@ -51,15 +51,16 @@ export interface KnownProcess {
   readonly startedAt: string;
 }
 
-/** What a process has started, and that in turn, wherever it has moved itself and whatever it has made of its environment. Linux only. */
-export function descendantsOf(pid: number): KnownProcess[] {
+/** What processes have started, and that in turn, wherever it has moved itself and whatever it has made of its environment. Linux only. */
+export function descendantsOf(pids: readonly number[]): KnownProcess[] {
   const all = processIds().map((id) => ({ pid: Number(id), ...statOf(id) }));
-  const found = new Set([pid]);
+  const roots = new Set(pids);
+  const found = new Set(pids);
   for (let before = 0; before < found.size; ) {
     before = found.size;
     for (const each of all) if (each.parent !== undefined && found.has(each.parent)) found.add(each.pid);
   }
-  return all.flatMap(({ pid: id, startedAt }) => (id === pid || !found.has(id) || startedAt === undefined ? [] : [{ pid: id, startedAt }]));
+  return all.flatMap(({ pid, startedAt }) => (roots.has(pid) || !found.has(pid) || startedAt === undefined ? [] : [{ pid, startedAt }]));
 }
 
 /** Kills those of the processes that still run, and what they have started, until none does. */
@@ -68,7 +69,7 @@ export async function killKnown(processes: readonly KnownProcess[]): Promise<voi
   for (let round = 0; round < 100; round += 1) {
     known = known.filter(({ pid, startedAt }) => statOf(String(pid)).startedAt === startedAt);
     if (known.length === 0) return;
-    known = [...known, ...known.flatMap(({ pid }) => descendantsOf(pid))];
+    known = [...known, ...descendantsOf(known.map(({ pid }) => pid))];
     for (const { pid } of known) kill(pid);
     await delay(round === 0 ? 1 : 10);
   }

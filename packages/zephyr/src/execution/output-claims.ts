@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { MarinError, removeDeadTemporaries, removeOwnTemporaries, type Storage, StoragePath } from "@marin/iris";
+import { isLocal } from "../readers/chunks.js";
 import { readState } from "./state-file.js";
 import { existingOutput, type WriteSpec, type WrittenFile } from "../writers/write-spec.js";
 
@@ -77,7 +78,7 @@ export async function sweepOutputs(paths: readonly string[]): Promise<void> {
 
 /** Removes what an attempt at an output has left that has failed, perhaps with its worker. */
 export async function sweepAttempt(path: string): Promise<void> {
-  if (StoragePath.parse(path).scheme === "") await removeOwnTemporaries(path);
+  if (isLocal(path)) await removeOwnTemporaries(path);
   await sweepOutputs([path]);
 }
 

@@ -1,7 +1,8 @@
-import { isMarinError, MarinError, StoragePath } from "@marin/iris";
+import { isMarinError, MarinError } from "@marin/iris";
 import type { Counters } from "../context.js";
 import type { GroupSpec } from "../plan/ops.js";
 import { type AnyWork, resolveWork, type WorkFunction } from "../plan/work.js";
+import { isLocal } from "../readers/chunks.js";
 import { type RecordFile, writeRecordFile } from "../shuffle/record-file.js";
 import { scatter, type ScatteredShard } from "../shuffle/scatter.js";
 import { type WriteSpec, writeShard, type WrittenFile } from "../writers/write-spec.js";
@@ -93,7 +94,7 @@ async function workOn({ work, output, prefix, memoryBytes, stage }: ShardTask, {
 
 /** Writers keep records on the local disk only: where the scratch directory is elsewhere, in the system's temporary one. */
 function localDirectory(prefix: string): string | undefined {
-  return StoragePath.parse(prefix).scheme === "" ? prefix : undefined;
+  return isLocal(prefix) ? prefix : undefined;
 }
 
 async function optional(work: AnyWork | undefined): Promise<WorkFunction | undefined> {

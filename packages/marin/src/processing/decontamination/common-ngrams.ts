@@ -46,7 +46,7 @@ export async function dropCommonNgrams(items: ReadonlyMap<string, Set<bigint>>, 
   let emptied = 0;
   for (const ngrams of items.values()) {
     const size = ngrams.size;
-    for (const hash of common) ngrams.delete(hash);
+    for (const hash of ngrams) if (common.has(hash)) ngrams.delete(hash);
     if (size > 0 && ngrams.size === 0) emptied += 1;
   }
   if ([...items.values()].every(({ size }) => size === 0)) {
